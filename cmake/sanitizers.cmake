@@ -1,0 +1,18 @@
+set(KEEL_SANITIZE "" CACHE STRING "address (ASan and UBSan), thread (TSan), or empty")
+set_property(CACHE KEEL_SANITIZE PROPERTY STRINGS "" address thread)
+
+# The build type of ./check: quick to compile, and stack traces that can be read.
+set(CMAKE_CXX_FLAGS_CHECK "-O1 -g1 -fno-omit-frame-pointer")
+set(CMAKE_C_FLAGS_CHECK "-O1 -g1 -fno-omit-frame-pointer")
+
+if(KEEL_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+elseif(KEEL_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread)
+  add_link_options(-fsanitize=thread)
+elseif(KEEL_SANITIZE)
+  message(FATAL_ERROR "KEEL_SANITIZE is '${KEEL_SANITIZE}'; it may be address, thread or empty")
+endif()
+
+add_compile_definitions(_GLIBCXX_ASSERTIONS)

@@ -1,0 +1,5 @@
+# What we write is held to these. What protoc writes is not (proto/CMakeLists.txt).
+add_library(keel_warnings INTERFACE)
+target_compile_options(keel_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wmissing-field-initializers
+  -Wnon-virtual-dtor -Woverloaded-virtual -Werror)

@@ -1,0 +1,53 @@
+// A GPU host as its agent reports it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/ids.h"
+#include "model/units.h"
+
+namespace keel {
+
+// Append only.
+enum class DeviceHealth : std::uint8_t { healthy, degraded, dirty, draining, failed };
+std::string_view print(DeviceHealth health);
+
+struct Device {
+  DeviceId id;
+  std::string model;  // "h100-80gb": lower case, as jobs ask for it
+  Bytes memory;
+  DeviceHealth health{};
+  bool emulated{};  // no hardware behind it: shown wherever the device is
+  friend bool operator==(const Device&, const Device&) = default;
+};
+
+// What an agent says of its host. Changes rarely; a heartbeat repeats none of it.
+struct NodeInventory {
+  NodeId id;
+  std::string boot_id;  // changes when the host restarts: nothing from before still runs
+  std::string address;  // where the tasks of a gang reach each other
+  Millicores cpu;
+  Bytes memory;
+  std::vector<Device> devices;  // sorted by id
+  std::vector<std::string> warnings;  // limits that are not in force here, for people
+  friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
+};
+
+// Append only.
+enum class NodeState : std::uint8_t {
+  ready,
+  unreachable,  // not heard for longer than `silence`: nothing new is placed there
+};
+std::string_view print(NodeState state);
+
+struct Node {
+  NodeInventory inventory;
+  NodeState state{};
+  Instant since;
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+}  // namespace keel

@@ -1,0 +1,109 @@
+// What the control plane needs from durable storage. tests/contract/store_contract.h holds every
+// implementation to this text.
+//
+// The log of events is the truth. Live rows (jobs, nodes, holdings) are its projection, written in
+// the same transaction, so that a restart reads rows and not years of events.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "model/event.h"
+#include "model/ids.h"
+#include "model/job.h"
+#include "model/node.h"
+#include "model/spec.h"
+
+namespace keel {
+
+struct StoreError {
+  enum class Code : std::uint8_t {
+    conflict,      // somebody appended first: reload and decide again
+    fenced,        // a newer leader exists: stop deciding
+    key_taken,     // a (user, key) of the batch names a stored job: nothing was written; look it up
+    device_taken,  // a device of the batch is in a live reservation: nothing was written; our bug
+    unavailable,   // nothing was written: try again later with the same arguments
+    unknown,       // may or may not be written: reload before anything else
+    unreadable,    // damaged, or written by a newer version: do not go on
+  };
+  Code code{};
+  std::string detail;  // for the operator's log; never parsed, never shown to users
+};
+
+// A device passing into or out of a reservation, in the order in which it happened.
+struct HoldingChange {
+  DeviceId device;
+  bool taken{};
+  TaskKey key;
+  FencingToken token;
+  friend bool operator==(const HoldingChange&, const HoldingChange&) = default;
+};
+
+struct Holding {
+  DeviceId device;
+  TaskKey key;
+  FencingToken token;
+  friend bool operator==(const Holding&, const Holding&) = default;
+};
+
+// One turn's worth of writing.
+struct Batch {
+  std::vector<StoredEvent> events;                 // seq: after + 1, after + 2, …
+  std::vector<std::pair<Digest, JobSpec>> specs;   // those that a new job of `events` names
+  std::vector<Job> jobs;                           // each job that changed, as it is afterwards
+  std::vector<Node> nodes;                         // likewise
+  std::vector<HoldingChange> holdings;             // in order
+  FencingToken last_token;                         // as it is afterwards; never goes down
+};
+
+// What recovery starts from.
+struct Loaded {
+  Seq seq;                  // of the last stored event
+  Instant at;               // its time; 0 for an empty log
+  FencingToken last_token;
+  std::vector<Job> jobs;    // those that may still need something: see `Store::load`
+  std::vector<Node> nodes;
+  std::vector<Holding> holdings;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Becomes the leader: raises the stored epoch by one, durably, and gives it. Every append with a
+  // lower epoch answers `fenced` from then on.
+  virtual Result<Epoch, StoreError> take_over() = 0;
+
+  // Reads the live rows: every job that is not terminal, and every terminal one of which a task has
+  // been handed to an agent and is not settled.
+  virtual Result<Loaded, StoreError> load() = 0;
+
+  // Appends `batch` as one transaction: all of it becomes durable (synced), or nothing does.
+  //
+  // epoch     the caller's. A store that has seen a higher one answers `fenced`.
+  // after     the log position decided on. Any other current position answers `conflict`.
+  // returns   the new last position: after + events.size().
+  // threads   one caller at a time.
+  virtual Result<Seq, StoreError> append(Epoch epoch, Seq after, const Batch& batch) = 0;
+
+  // The row of a spec.
+  virtual Result<std::optional<JobSpec>, StoreError> spec(const Digest& digest) = 0;
+
+  // For each key, the job that it made, or nothing. In the order of `keys`.
+  struct KeyRow {
+    JobId job;
+    Digest said;
+  };
+  virtual Result<std::vector<std::optional<KeyRow>>, StoreError> find_keys(
+      const std::vector<SubmitKey>& keys) = 0;
+
+  // The jobs of `ids` that are stored, terminal ones included, in ascending order of id.
+  virtual Result<std::vector<Job>, StoreError> find_jobs(const std::vector<JobId>& ids) = 0;
+};
+
+}  // namespace keel
