@@ -1,7 +1,9 @@
 // Stored facts. State is their fold (core/lifecycle.h, core/state.h); nothing else changes it.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -19,6 +21,7 @@ struct Submitted {
   Digest spec;
   Shape shape;
   Duration time_limit;
+  Duration grace;
   std::uint32_t retries{};
   std::optional<Duration> start_deadline;
   friend bool operator==(const Submitted&, const Submitted&) = default;

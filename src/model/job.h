@@ -41,8 +41,8 @@ enum class TaskState : std::uint8_t {
   reserved,  // devices taken in the store, agent not heard yet
   prepared,  // the agent holds the claim on its own disk; nothing started
   running,   // its process was started
-  ended,     // no process left; how it ended is in `exit`
-  settled,   // outputs committed or set aside: the agent may forget it
+  ended,     // its program has ended, as `exit` says; the devices are free once `exit.clean`
+  settled,   // over and done: outputs committed or set aside, nothing held
 };
 
 std::string_view print(TaskState state);
@@ -118,6 +118,7 @@ struct Job {
   Digest spec;       // names the spec's row
   Shape shape;
   Duration time_limit;
+  Duration grace;
   std::uint32_t retries{};
   std::optional<Duration> start_deadline;
 
@@ -139,6 +140,6 @@ struct Job {
 };
 
 // Devices stay taken until their task is observed to be gone and clean, whatever the job's state.
-bool holds_devices(const Job& job, const Task& task);
+bool holds_devices(const Task& task);
 
 }  // namespace keel
