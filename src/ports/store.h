@@ -5,8 +5,8 @@
 // the same transaction, so that a restart reads rows and not years of events.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -66,10 +66,17 @@ struct Loaded {
   Seq seq;                  // of the last stored event
   Instant at;               // its time; 0 for an empty log
   FencingToken last_token;
-  std::vector<Job> jobs;    // those that may still need something: see `Store::load`
-  std::vector<Node> nodes;
-  std::vector<Holding> holdings;
+  std::vector<Job> jobs;          // those that need memory, in ascending order of id
+  std::vector<Node> nodes;        // in ascending order of id
+  std::vector<Holding> holdings;  // in ascending order of device
 };
+
+// True where a restart has to know the job: it is not terminal, or one of its tasks is not settled.
+inline bool needs_memory(const Job& job) {
+  return !is_terminal(job.state) ||
+         std::ranges::any_of(job.tasks,
+                             [](const Task& t) { return t.state != TaskState::settled; });
+}
 
 class Store {
  public:
@@ -79,14 +86,21 @@ class Store {
   // lower epoch answers `fenced` from then on.
   virtual Result<Epoch, StoreError> take_over() = 0;
 
-  // Reads the live rows: every job that is not terminal, and every terminal one of which a task has
-  // been handed to an agent and is not settled.
+  // Reads the live rows: every job that needs memory, every node and every holding. `unreadable` where
+  // the log does not end at the recorded position.
   virtual Result<Loaded, StoreError> load() = 0;
 
   // Appends `batch` as one transaction: all of it becomes durable (synced), or nothing does.
   //
-  // epoch     the caller's. A store that has seen a higher one answers `fenced`.
+  // epoch     the caller's. A store that has seen a higher one answers `fenced`, and so does one that
+  //           never gave it (a store put back from an older copy).
   // after     the log position decided on. Any other current position answers `conflict`.
+  // batch     taking a held device, or freeing one that another token holds, answers `device_taken`.
+  //           Other broken promises answer `conflict`, and the detail says which: events not
+  //           numbered from `after` on or going back in time; a Reserved event whose token is not
+  //           above all earlier ones; a `last_token` that goes down; a stored job with another user,
+  //           key, said or spec than before; a job without its spec, a holding without its job; a
+  //           device freed that nobody holds.
   // returns   the new last position: after + events.size().
   // threads   one caller at a time.
   virtual Result<Seq, StoreError> append(Epoch epoch, Seq after, const Batch& batch) = 0;
