@@ -86,21 +86,21 @@ class Store {
   // lower epoch answers `fenced` from then on.
   virtual Result<Epoch, StoreError> take_over() = 0;
 
-  // Reads the live rows: every job that needs memory, every node and every holding. `unreadable` where
-  // the log does not end at the recorded position.
+  // Reads the live rows: every job that needs memory, every node and every holding. `unreadable`
+  // where the log does not end at the recorded position.
   virtual Result<Loaded, StoreError> load() = 0;
 
   // Appends `batch` as one transaction: all of it becomes durable (synced), or nothing does.
   //
-  // epoch     the caller's. A store that has seen a higher one answers `fenced`, and so does one that
-  //           never gave it (a store put back from an older copy).
+  // epoch     the caller's. A store that has seen a higher one answers `fenced`, and so does one
+  //           that never gave it (a store put back from an older copy).
   // after     the log position decided on. Any other current position answers `conflict`.
   // batch     taking a held device, or freeing one that another token holds, answers `device_taken`.
   //           Other broken promises answer `conflict`, and the detail says which: events not
   //           numbered from `after` on or going back in time; a Reserved event whose token is not
-  //           above all earlier ones; a `last_token` that goes down; a stored job with another user,
-  //           key, said or spec than before; a job without its spec, a holding without its job; a
-  //           device freed that nobody holds.
+  //           above all earlier ones; a `last_token` that goes down; a stored job with another
+  //           user, key, said or spec than before; a job without its spec, a holding without its
+  //           job; a device freed that nobody holds.
   // returns   the new last position: after + events.size().
   // threads   one caller at a time.
   virtual Result<Seq, StoreError> append(Epoch epoch, Seq after, const Batch& batch) = 0;
