@@ -14,12 +14,12 @@
 namespace keel {
 
 struct Prepare {
-  std::vector<DeviceId> devices;
-  Owner owner;
-  Digest spec;
-  Duration claim_for;  // from the sending of the report that this answers
+  std::vector<DeviceId> devices{};
+  Owner owner{};
+  Digest spec{};
+  Duration claim_for{};  // from the sending of the report that this answers
   std::uint32_t tasks{};  // of the gang
-  std::string master_address;
+  std::string master_address{};
   std::uint16_t master_port{};
   friend bool operator==(const Prepare&, const Prepare&) = default;
 };
@@ -42,7 +42,7 @@ struct Duty {
   NodeId node;
   TaskKey key;
   FencingToken token;
-  DutyKind kind;
+  DutyKind kind{};
   friend bool operator==(const Duty&, const Duty&) = default;
 };
 

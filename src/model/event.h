@@ -15,15 +15,15 @@
 namespace keel {
 
 struct Submitted {
-  Owner owner;
-  std::string key;
-  Digest said;
-  Digest spec;
-  Shape shape;
-  Duration time_limit;
-  Duration grace;
+  Owner owner{};
+  std::string key{};
+  Digest said{};
+  Digest spec{};
+  Shape shape{};
+  Duration time_limit{};
+  Duration grace{};
   std::uint32_t retries{};
-  std::optional<Duration> start_deadline;
+  std::optional<Duration> start_deadline{};
   friend bool operator==(const Submitted&, const Submitted&) = default;
 };
 struct Admitted {
@@ -40,20 +40,20 @@ struct Expired {
 // Where one task goes.
 struct Slot {
   NodeId node;
-  std::vector<DeviceId> devices;
+  std::vector<DeviceId> devices{};
   friend bool operator==(const Slot&, const Slot&) = default;
 };
 struct Reserved {
   FencingToken token;
-  Instant claim_by;
+  Instant claim_by{};
   std::uint16_t port{};  // for the rendezvous, unique among the live attempts of task 0's node
-  std::vector<Slot> slots;  // one per task, in rank order
+  std::vector<Slot> slots{};  // one per task, in rank order
   friend bool operator==(const Reserved&, const Reserved&) = default;
 };
 struct Voided {  // the reservation ended before anything was started
   FencingToken token;
   Reason reason{};
-  Instant not_before;
+  Instant not_before{};
   friend bool operator==(Voided, Voided) = default;
 };
 struct TaskPrepared {
@@ -77,7 +77,7 @@ struct Started {  // every task runs
 struct TaskEnded {
   FencingToken token;
   std::uint32_t task{};
-  Exit exit;
+  Exit exit{};
   friend bool operator==(const TaskEnded&, const TaskEnded&) = default;
 };
 struct Ended {  // every task has ended
@@ -98,7 +98,7 @@ struct Failed {
 };
 struct Requeued {
   Reason reason{};
-  Instant not_before;
+  Instant not_before{};
   friend bool operator==(Requeued, Requeued) = default;
 };
 struct Preempted {  // the decision to stop it for another
@@ -130,7 +130,7 @@ using JobEvent =
 std::string_view name_of(const JobEvent& event);
 
 struct NodeReported {  // a node is new, or its inventory changed
-  NodeInventory inventory;
+  NodeInventory inventory{};
   friend bool operator==(const NodeReported&, const NodeReported&) = default;
 };
 struct NodeSilenced {
@@ -143,20 +143,20 @@ using NodeEvent = std::variant<NodeReported, NodeSilenced, NodeHeard>;
 
 struct JobFact {
   JobId job;
-  JobEvent event;
+  JobEvent event{};
   friend bool operator==(const JobFact&, const JobFact&) = default;
 };
 struct NodeFact {
   NodeId node;
-  NodeEvent event;
+  NodeEvent event{};
   friend bool operator==(const NodeFact&, const NodeFact&) = default;
 };
 using Fact = std::variant<JobFact, NodeFact>;
 
 struct StoredEvent {
-  Seq seq;     // without gaps
-  Instant at;  // decided by the control plane, never by the database; never goes back
-  Fact fact;
+  Seq seq{};     // without gaps
+  Instant at{};  // decided by the control plane, never by the database; never goes back
+  Fact fact{};
   friend bool operator==(const StoredEvent&, const StoredEvent&) = default;
 };
 

@@ -23,13 +23,13 @@ using Ticket = Strong<struct TicketTag>;                     // one caller waiti
 
 // A GPU host's name, matched exactly.
 struct NodeId {
-  std::string name;
+  std::string name{};
   friend auto operator<=>(const NodeId&, const NodeId&) = default;
 };
 
 // A device's uuid as its driver gives it: its only identity.
 struct DeviceId {
-  std::string uuid;
+  std::string uuid{};
   friend auto operator<=>(const DeviceId&, const DeviceId&) = default;
 };
 
@@ -42,7 +42,7 @@ struct Digest {
 // One task of one attempt: what an agent prepares, starts and stops.
 struct TaskKey {
   JobId job;
-  AttemptNo attempt;
+  AttemptNo attempt{};
   std::uint32_t task{};  // its rank in the gang: 0, 1, …
   friend auto operator<=>(const TaskKey&, const TaskKey&) = default;
 };

@@ -74,7 +74,7 @@ struct Exit {
   StopCause cause{};
   bool out_of_memory{};
   bool clean{true};  // observed: no process left, nobody holds the devices
-  std::string text;  // for people, at most 256 bytes
+  std::string text{};  // for people, at most 256 bytes
   friend bool operator==(const Exit&, const Exit&) = default;
 };
 
@@ -86,18 +86,18 @@ std::string describe(const Exit& exit);
 
 struct Task {
   NodeId node;
-  std::vector<DeviceId> devices;  // LOCAL_RANK i is the i-th
+  std::vector<DeviceId> devices{};  // LOCAL_RANK i is the i-th
   std::uint16_t port{};           // of the rendezvous, on the node of task 0; same in all tasks
   TaskState state{};
-  Exit exit;         // once `ended`
-  Instant started;   // control plane's time at which the start was heard; 0 before
-  Instant ended;
+  Exit exit{};         // once `ended`
+  Instant started{};   // control plane's time at which the start was heard; 0 before
+  Instant ended{};
   friend bool operator==(const Task&, const Task&) = default;
 };
 
 // Whose processes a job's are. `uid` is the submitting person's on the local door.
 struct Owner {
-  std::string user;
+  std::string user{};
   std::uint32_t uid{};
   std::uint32_t gid{};
   friend bool operator==(const Owner&, const Owner&) = default;
@@ -105,34 +105,34 @@ struct Owner {
 
 // A caller's own name for one submission: unique per user.
 struct SubmitKey {
-  std::string user;
-  std::string key;
+  std::string user{};
+  std::string key{};
   friend auto operator<=>(const SubmitKey&, const SubmitKey&) = default;
 };
 
 struct Job {
   JobId id;
-  Owner owner;
-  std::string key;   // idempotency key; empty when none was given
-  Digest said;       // of what the caller said, in canonical form
-  Digest spec;       // names the spec's row
-  Shape shape;
-  Duration time_limit;
-  Duration grace;
+  Owner owner{};
+  std::string key{};   // idempotency key; empty when none was given
+  Digest said{};       // of what the caller said, in canonical form
+  Digest spec{};       // names the spec's row
+  Shape shape{};
+  Duration time_limit{};
+  Duration grace{};
   std::uint32_t retries{};
-  std::optional<Duration> start_deadline;
+  std::optional<Duration> start_deadline{};
 
   JobState state{};
-  Instant submitted;
-  Instant since;            // when `state` was entered
-  Instant not_before;       // queued: back-off after a failure; 0 when there is none
+  Instant submitted{};
+  Instant since{};            // when `state` was entered
+  Instant not_before{};       // queued: back-off after a failure; 0 when there is none
   JobState before_unknown{};  // unknown: what to return to when the agent is heard again
 
-  AttemptNo attempt;
-  FencingToken token;
-  Instant claim_by;               // reserved: void unless all tasks are prepared by then
-  std::vector<Task> tasks;        // of the current or last attempt
-  std::optional<std::uint32_t> first_failed;  // the task whose failure ended the attempt
+  AttemptNo attempt{};
+  FencingToken token{};
+  Instant claim_by{};               // reserved: void unless all tasks are prepared by then
+  std::vector<Task> tasks{};        // of the current or last attempt
+  std::optional<std::uint32_t> first_failed{};  // the task whose failure ended the attempt
   std::uint32_t user_failures{};
   std::uint32_t infrastructure_failures{};
   Reason reason{};                // why it was rejected, expired, failed or put back

@@ -17,8 +17,8 @@ std::string_view print(DeviceHealth health);
 
 struct Device {
   DeviceId id;
-  std::string model;  // "h100-80gb": lower case, as jobs ask for it
-  Bytes memory;
+  std::string model{};  // "h100-80gb": lower case, as jobs ask for it
+  Bytes memory{};
   DeviceHealth health{};
   bool emulated{};  // no hardware behind it: shown wherever the device is
   friend bool operator==(const Device&, const Device&) = default;
@@ -27,12 +27,12 @@ struct Device {
 // What an agent says of its host. Changes rarely; a heartbeat repeats none of it.
 struct NodeInventory {
   NodeId id;
-  std::string boot_id;  // changes when the host restarts: nothing from before still runs
-  std::string address;  // where the tasks of a gang reach each other
-  Millicores cpu;
-  Bytes memory;
-  std::vector<Device> devices;  // sorted by id
-  std::vector<std::string> warnings;  // limits that are not in force here, for people
+  std::string boot_id{};  // changes when the host restarts: nothing from before still runs
+  std::string address{};  // where the tasks of a gang reach each other
+  Millicores cpu{};
+  Bytes memory{};
+  std::vector<Device> devices{};  // sorted by id
+  std::vector<std::string> warnings{};  // limits that are not in force here, for people
   friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
 };
 
@@ -44,9 +44,9 @@ enum class NodeState : std::uint8_t {
 std::string_view print(NodeState state);
 
 struct Node {
-  NodeInventory inventory;
+  NodeInventory inventory{};
   NodeState state{};
-  Instant since;
+  Instant since{};
   friend bool operator==(const Node&, const Node&) = default;
 };
 

@@ -26,19 +26,19 @@ struct TaskReport {
   TaskKey key;
   FencingToken token;
   TaskPhase phase{};
-  Exit exit;         // ended, settled
+  Exit exit{};         // ended, settled
   Reason refusal{};  // refused
-  std::string text;  // refused: for people
+  std::string text{};  // refused: for people
   friend bool operator==(const TaskReport&, const TaskReport&) = default;
 };
 
 // A full report holds every claim the agent has, so what it leaves out the agent does not have.
 // A heartbeat (full = false) says that nothing changed since the last one.
 struct Report {
-  ReportNo number;
+  ReportNo number{};
   bool full{};
-  std::optional<NodeInventory> inventory;  // full only
-  std::vector<TaskReport> tasks;           // full only; sorted by key
+  std::optional<NodeInventory> inventory{};  // full only
+  std::vector<TaskReport> tasks{};           // full only; sorted by key
   friend bool operator==(const Report&, const Report&) = default;
 };
 

@@ -17,15 +17,15 @@ namespace keel {
 struct Claim {
   TaskKey key;
   FencingToken token;
-  Prepare order;
-  JobSpec spec;
+  Prepare order{};
+  JobSpec spec{};
   TaskPhase phase{};
-  Instant claim_until;     // boot time: not started by then, it is dropped
+  Instant claim_until{};     // boot time: not started by then, it is dropped
   bool started{};          // START was obeyed: from here on only an observed end ends it
-  std::optional<StopCause> stop;  // a stop was ordered
-  Exit exit;               // ended, settled
+  std::optional<StopCause> stop{};  // a stop was ordered
+  Exit exit{};               // ended, settled
   Reason refusal{};        // refused
-  std::string text;        // refused
+  std::string text{};        // refused
   friend bool operator==(const Claim&, const Claim&) = default;
 };
 
@@ -34,8 +34,8 @@ class Claims {
   virtual ~Claims() = default;
 
   struct Kept {
-    std::vector<Claim> claims;               // ascending by key
-    std::map<DeviceId, FencingToken> floors;  // highest token seen for each device
+    std::vector<Claim> claims{};               // ascending by key
+    std::map<DeviceId, FencingToken> floors{};  // highest token seen for each device
   };
 
   // What an earlier agent on this host left. Claims of an earlier boot are given as they are.

@@ -19,11 +19,11 @@ namespace keel {
 // A person's submission, parsed and checked. Digests are those of the canonical forms.
 struct SubmitInput {
   Ticket ticket;
-  Owner owner;
-  std::string key;  // empty: none
-  Digest said;
-  Digest spec_digest;
-  JobSpec spec;
+  Owner owner{};
+  std::string key{};  // empty: none
+  Digest said{};
+  Digest spec_digest{};
+  JobSpec spec{};
 };
 struct CancelInput {
   Ticket ticket;
@@ -32,17 +32,17 @@ struct CancelInput {
 // Why do these jobs wait? Answered from state, never stored.
 struct ReasonsInput {
   Ticket ticket;
-  std::vector<JobId> jobs;
+  std::vector<JobId> jobs{};
 };
 struct AgentConnected {
   NodeId node;
   SessionNo session;  // higher than that of every earlier connection of this process
-  NodeInventory inventory;
+  NodeInventory inventory{};
 };
 struct AgentReported {
   NodeId node;
   SessionNo session;
-  Report report;
+  Report report{};
 };
 struct AgentGone {
   NodeId node;
@@ -66,16 +66,16 @@ struct NoSuchJob {
   JobId job;
 };
 struct ReasonsAnswer {
-  std::vector<std::pair<JobId, Reason>> reasons;  // of those that wait, in ascending order of id
+  std::vector<std::pair<JobId, Reason>> reasons{};  // of those that wait, in ascending order of id
 };
 struct NotStored {  // the store is out of reach: what was asked may or may not have been done
-  std::string detail;
+  std::string detail{};
 };
 using AnswerKind = std::variant<SubmitAnswer, KeyConflict, CancelAnswer, NoSuchJob, ReasonsAnswer,
                                 NotStored>;
 struct Answer {
   Ticket ticket;
-  AnswerKind kind;
+  AnswerKind kind{};
 };
 
 class Inputs {
@@ -105,10 +105,10 @@ class Agents {
     FencingToken token;
   };
   struct Welcome {
-    Epoch epoch;
-    std::vector<Floor> floors;
-    Duration disconnect_stop;
-    Duration heartbeat;
+    Epoch epoch{};
+    std::vector<Floor> floors{};
+    Duration disconnect_stop{};
+    Duration heartbeat{};
   };
   virtual void welcome(const NodeId& node, SessionNo session, const Welcome& welcome) = 0;
   virtual void acknowledge(const NodeId& node, SessionNo session, ReportNo report) = 0;

@@ -17,14 +17,14 @@
 namespace keel {
 
 struct JobRecord {
-  Job job;
-  JobSpec spec;
+  Job job{};
+  JobSpec spec{};
 };
 
 struct JobFilter {
-  std::vector<JobState> states;        // empty: all
-  std::string user;                    // empty: everybody's
-  std::optional<JobId> before;         // only ids below this one
+  std::vector<JobState> states{};        // empty: all
+  std::string user{};                    // empty: everybody's
+  std::optional<JobId> before{};         // only ids below this one
   std::size_t limit{100};
 };
 

@@ -18,17 +18,17 @@ namespace keel {
 
 // The world said no; `text` is for people and goes into the job's record.
 struct RuntimeError {
-  std::string text;
+  std::string text{};
 };
 
 struct PrepareOrder {
   TaskKey key;
-  JobSpec spec;
-  Owner owner;
+  JobSpec spec{};
+  Owner owner{};
   // NAME, value: rendezvous, devices, KEEL_* and what the spec says, in that order of precedence.
   // The runtime adds what only the host knows: PATH HOME USER LOGNAME SHELL PWD TMPDIR
   // KEEL_OUTPUT_DIR KEEL_CHECKPOINT_DIR.
-  std::vector<std::pair<std::string, std::string>> env;
+  std::vector<std::pair<std::string, std::string>> env{};
 };
 
 // One task as it is on the host now. Level-triggered: read again whenever anything may have changed.
@@ -41,18 +41,18 @@ struct Observed {
   };
   TaskKey key;
   Phase phase{};
-  Exit exit;
+  Exit exit{};
 };
 
 // One line of a task's output.
 struct LogLine {
-  Instant at;      // wall clock, microseconds since the Unix epoch: for people
+  Instant at{};      // wall clock, microseconds since the Unix epoch: for people
   bool error{};    // from stderr
   bool partial{};  // the line goes on in the next one
-  std::string text;
+  std::string text{};
 };
 struct LogPart {
-  std::vector<LogLine> lines;
+  std::vector<LogLine> lines{};
   std::int64_t next{};  // offset behind the last line
   bool end{};           // the task has ended and nothing lies behind `next`
   bool dropped{};       // lines after `offset` were rotated away

@@ -32,7 +32,7 @@ struct StoreError {
     unreadable,    // damaged, or written by a newer version: do not go on
   };
   Code code{};
-  std::string detail;  // for the operator's log; never parsed, never shown to users
+  std::string detail{};  // for the operator's log; never parsed, never shown to users
 };
 
 // A device passing into or out of a reservation, in the order in which it happened.
@@ -53,22 +53,22 @@ struct Holding {
 
 // One turn's worth of writing.
 struct Batch {
-  std::vector<StoredEvent> events;                 // seq: after + 1, after + 2, …
-  std::vector<std::pair<Digest, JobSpec>> specs;   // those that a new job of `events` names
-  std::vector<Job> jobs;                           // each job that changed, as it is afterwards
-  std::vector<Node> nodes;                         // likewise
-  std::vector<HoldingChange> holdings;             // in order
+  std::vector<StoredEvent> events{};                 // seq: after + 1, after + 2, …
+  std::vector<std::pair<Digest, JobSpec>> specs{};   // those that a new job of `events` names
+  std::vector<Job> jobs{};                           // each job that changed, as it is afterwards
+  std::vector<Node> nodes{};                         // likewise
+  std::vector<HoldingChange> holdings{};             // in order
   FencingToken last_token;                         // as it is afterwards; never goes down
 };
 
 // What recovery starts from.
 struct Loaded {
-  Seq seq;                  // of the last stored event
-  Instant at;               // its time; 0 for an empty log
+  Seq seq{};                  // of the last stored event
+  Instant at{};               // its time; 0 for an empty log
   FencingToken last_token;
-  std::vector<Job> jobs;          // those that need memory, in ascending order of id
-  std::vector<Node> nodes;        // in ascending order of id
-  std::vector<Holding> holdings;  // in ascending order of device
+  std::vector<Job> jobs{};          // those that need memory, in ascending order of id
+  std::vector<Node> nodes{};        // in ascending order of id
+  std::vector<Holding> holdings{};  // in ascending order of device
 };
 
 // True where a restart has to know the job: it is not terminal, or one of its tasks is not settled.
@@ -95,7 +95,7 @@ class Store {
   // epoch     the caller's. A store that has seen a higher one answers `fenced`, and so does one
   //           that never gave it (a store put back from an older copy).
   // after     the log position decided on. Any other current position answers `conflict`.
-  // batch     taking a held device, or freeing one that another token holds, answers `device_taken`.
+  // batch     taking a held device, or freeing one that another token holds: `device_taken`.
   //           Other broken promises answer `conflict`, and the detail says which: events not
   //           numbered from `after` on or going back in time; a Reserved event whose token is not
   //           above all earlier ones; a `last_token` that goes down; a stored job with another
@@ -111,7 +111,7 @@ class Store {
   // For each key, the job that it made, or nothing. In the order of `keys`.
   struct KeyRow {
     JobId job;
-    Digest said;
+    Digest said{};
   };
   virtual Result<std::vector<std::optional<KeyRow>>, StoreError> find_keys(
       const std::vector<SubmitKey>& keys) = 0;
