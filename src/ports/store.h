@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "model/event.h"
+#include "model/holding.h"
 #include "model/ids.h"
 #include "model/job.h"
 #include "model/node.h"
@@ -33,22 +34,6 @@ struct StoreError {
   };
   Code code{};
   std::string detail{};  // for the operator's log; never parsed, never shown to users
-};
-
-// A device passing into or out of a reservation, in the order in which it happened.
-struct HoldingChange {
-  DeviceId device;
-  bool taken{};
-  TaskKey key;
-  FencingToken token;
-  friend bool operator==(const HoldingChange&, const HoldingChange&) = default;
-};
-
-struct Holding {
-  DeviceId device;
-  TaskKey key;
-  FencingToken token;
-  friend bool operator==(const Holding&, const Holding&) = default;
 };
 
 // One turn's worth of writing.

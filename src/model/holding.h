@@ -1,0 +1,24 @@
+// Which task holds which device. A device is in at most one live reservation; the store says so too.
+#pragma once
+
+#include "model/ids.h"
+
+namespace keel {
+
+struct Holding {
+  DeviceId device;
+  TaskKey key;
+  FencingToken token;
+  friend bool operator==(const Holding&, const Holding&) = default;
+};
+
+// A device passing into or out of a reservation.
+struct HoldingChange {
+  DeviceId device;
+  bool taken{};
+  TaskKey key;
+  FencingToken token;
+  friend bool operator==(const HoldingChange&, const HoldingChange&) = default;
+};
+
+}  // namespace keel
