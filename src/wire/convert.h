@@ -2,6 +2,9 @@
 // refuses unknown numbers, bad ids and values out of range, naming the field.
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include "base/result.h"
 #include "keel/v1/agents.pb.h"
 #include "keel/v1/event.pb.h"
@@ -25,6 +28,14 @@ Result<JobState, BadBytes> from_pb(pb::JobState state);
 pb::StopCause to_pb(StopCause cause);
 Result<StopCause, BadBytes> from_pb(pb::StopCause cause);
 
+pb::TaskPhase to_pb(TaskPhase phase);
+Result<TaskPhase, BadBytes> from_pb(pb::TaskPhase phase);
+
+// The inverse of print(Reason). In messages an empty word stands for Reason::none.
+std::optional<Reason> parse_reason(std::string_view word);
+
+// Text for people is made UTF-8 and cut to its limit on the way out, and refused when longer on the
+// way in.
 pb::Exit to_pb(const Exit& exit);
 Result<Exit, BadBytes> from_pb(const pb::Exit& exit);
 pb::Owner to_pb(const Owner& owner);
