@@ -1,0 +1,156 @@
+#include "adapters/sqlite/store.h"
+
+#include <algorithm>
+
+#include "adapters/sqlite/position.h"
+#include "adapters/sqlite/read.h"
+#include "adapters/sqlite/rows.h"
+#include "adapters/sqlite/schema.h"
+#include "adapters/sqlite/write.h"
+
+namespace keel {
+
+using namespace sqlite;
+using enum StoreError::Code;
+
+namespace {
+
+// Without WAL a reader would block the writer; without FULL a power cut could undo what callers were
+// told; without foreign keys a job could lose its spec.
+Result<Done, StoreError> configure(Database& database) {
+  Query journal = database.query("PRAGMA journal_mode = WAL");
+  if (const auto row = journal.next(); !row) return to_store_error(row.error());
+  if (journal.bytes(0) != "wal") {
+    return StoreError{unavailable, "this file system cannot hold a write-ahead log"};
+  }
+  const auto set = database.run(
+      "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF");
+  if (!set) return to_store_error(set.error());
+  return Done{};
+}
+
+Result<Transaction, StoreError> begin_write(Database& database) {
+  auto transaction = Transaction::begin_write(database);
+  if (!transaction) return to_store_error(transaction.error());
+  return *std::move(transaction);
+}
+
+Result<Transaction, StoreError> begin_read(Database& database) {
+  auto transaction = Transaction::begin_read(database);
+  if (!transaction) return to_store_error(transaction.error());
+  return *std::move(transaction);
+}
+
+// The commit frame may or may not be in the log when its sync fails, and a restart would find it.
+Result<Done, StoreError> commit(Transaction& transaction) {
+  if (const auto done = transaction.commit(); !done) return StoreError{unknown, done.error().what};
+  return Done{};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteStore>, StoreError> SqliteStore::open(const std::string& path) {
+  auto opened = Database::open(path, Access::write);
+  if (!opened) return to_store_error(opened.error());
+  Database& database = **opened;
+  database.leave_untouched(true);
+  TRY(known, check_readable(database, migrations()));
+  database.leave_untouched(false);
+  TRY(configured, configure(database));
+  TRY(migrated, migrate(database, migrations()));
+  return std::make_unique<SqliteStore>(*std::move(opened));
+}
+
+Result<Epoch, StoreError> SqliteStore::take_over() {
+  TRY(transaction, begin_write(*database_));
+  TRY(position, read_position(*database_));
+  position.epoch.value += 1;
+  TRY(written, write_position(*database_, position));
+  TRY(committed, commit(transaction));
+  return position.epoch;
+}
+
+Result<Loaded, StoreError> SqliteStore::load() {
+  TRY(snapshot, begin_read(*database_));
+  TRY(position, read_position(*database_));
+  TRY(last, last_event(*database_));
+  if (last != position.seq) {
+    return StoreError{unreadable, "the log ends at " + std::to_string(last.value) +
+                                      ", recorded was " + std::to_string(position.seq.value)};
+  }
+  TRY(jobs, open_jobs(*database_));
+  TRY(nodes, all_nodes(*database_));
+  TRY(holdings, all_holdings(*database_));
+  return Loaded{.seq = position.seq,
+                .at = position.at,
+                .last_token = position.last_token,
+                .jobs = std::move(jobs),
+                .nodes = std::move(nodes),
+                .holdings = std::move(holdings)};
+}
+
+Result<Seq, StoreError> SqliteStore::append(Epoch epoch, Seq after, const Batch& batch) {
+  TRY(transaction, begin_write(*database_));
+  TRY(before, read_position(*database_));
+  if (epoch != before.epoch || epoch == Epoch{}) {
+    return StoreError{fenced, "epoch " + std::to_string(before.epoch.value) + " leads"};
+  }
+  if (after != before.seq) {
+    return StoreError{conflict, "the log is at " + std::to_string(before.seq.value)};
+  }
+  TRY(behind, advance(before, batch));
+  TRY(specs, write_specs(*database_, batch.specs));
+  TRY(jobs, write_jobs(*database_, batch.jobs));
+  TRY(nodes, write_nodes(*database_, batch.nodes));
+  TRY(events, write_events(*database_, batch.events));
+  TRY(holdings, write_holdings(*database_, batch.holdings));
+  TRY(position, write_position(*database_, behind));
+  TRY(committed, commit(transaction));
+  return behind.seq;
+}
+
+Result<std::optional<JobSpec>, StoreError> SqliteStore::spec(const Digest& digest) {
+  Query query = database_->query("SELECT blob FROM specs WHERE digest = ?1");
+  const auto row = query.bind_blob(bytes_of(digest)).next();
+  if (!row) return to_store_error(row.error());
+  if (!*row) return std::optional<JobSpec>{};
+  TRY(spec, spec_of(query.bytes(0)));
+  return std::optional(std::move(spec));
+}
+
+Result<std::vector<std::optional<Store::KeyRow>>, StoreError> SqliteStore::find_keys(
+    const std::vector<SubmitKey>& keys) {
+  std::vector<std::optional<KeyRow>> rows;
+  rows.reserve(keys.size());
+  for (const SubmitKey& key : keys) {
+    Query query = database_->query(
+        "SELECT id, said FROM jobs WHERE user = ?1 AND key = ?2 AND key <> ''");
+    const auto row = query.bind(key.user).bind(key.key).next();
+    if (!row) return to_store_error(row.error());
+    if (!*row) {
+      rows.emplace_back();
+      continue;
+    }
+    TRY(said, digest_of(query.bytes(1)));
+    rows.push_back(KeyRow{JobId{from_order(query.integer(0))}, said});
+  }
+  return rows;
+}
+
+Result<std::vector<Job>, StoreError> SqliteStore::find_jobs(const std::vector<JobId>& ids) {
+  std::vector<JobId> sorted = ids;
+  std::ranges::sort(sorted);
+  sorted.erase(std::ranges::unique(sorted).begin(), sorted.end());
+  std::vector<Job> jobs;
+  for (const JobId id : sorted) {
+    Query query = database_->query("SELECT blob FROM jobs WHERE id = ?1");
+    const auto row = query.bind(in_order(id.value)).next();
+    if (!row) return to_store_error(row.error());
+    if (!*row) continue;
+    TRY(job, job_of(query.bytes(0)));
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+}  // namespace keel
