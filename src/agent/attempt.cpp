@@ -1,0 +1,411 @@
+#include "agent/attempt.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace keel {
+namespace {
+
+constexpr Duration full_report_every = minutes(1);
+constexpr std::size_t reports_remembered = 256;
+
+bool is_live(const Claim& claim) {
+  switch (claim.phase) {
+    case TaskPhase::preparing:
+    case TaskPhase::prepared:
+    case TaskPhase::running: return true;
+    case TaskPhase::ended: return !claim.exit.clean;
+    case TaskPhase::settled:
+    case TaskPhase::refused: return false;
+  }
+  check(false, "every phase is live or not");
+  return {};
+}
+
+bool shares_a_device(const Claim& claim, const Prepare& order) {
+  return std::ranges::any_of(order.devices, [&](const DeviceId& device) {
+    return std::ranges::find(claim.order.devices, device) != claim.order.devices.end();
+  });
+}
+
+std::string joined(const std::vector<DeviceId>& devices) {
+  std::string text;
+  for (const DeviceId& device : devices) text += (text.empty() ? "" : ",") + device.uuid;
+  return text;
+}
+
+BeginPrepare begin_prepare(const Claim& claim) {
+  return {{.key = claim.key,
+           .spec = claim.spec,
+           .owner = claim.order.owner,
+           .env = environment(claim.key, claim.order, claim.spec)}};
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> environment(const TaskKey& key,
+                                                             const Prepare& order,
+                                                             const JobSpec& spec) {
+  const std::string rank = std::to_string(key.task);
+  std::vector<std::pair<std::string, std::string>> env = {
+      {"MASTER_ADDR", order.master_address},
+      {"MASTER_PORT", std::to_string(order.master_port)},
+      {"WORLD_SIZE", std::to_string(order.tasks)},
+      {"RANK", rank},
+      {"NODE_RANK", rank},
+      // A task sees its own devices only, so to its programs it is a host of its own.
+      {"LOCAL_RANK", "0"},
+      {"LOCAL_WORLD_SIZE", "1"},
+      {"CUDA_VISIBLE_DEVICES", joined(order.devices)},
+      {"KEEL_GPU_UUIDS", joined(order.devices)},
+      {"KEEL_JOB_ID", print(key.job)},
+      {"KEEL_JOB_NAME", spec.name},
+      {"KEEL_ATTEMPT", std::to_string(key.attempt.value)},
+      {"KEEL_TASK_RANK", rank},
+      {"KEEL_TASKS", std::to_string(order.tasks)},
+  };
+  for (const auto& [name, value] : spec.env) {
+    const bool ours = std::ranges::any_of(env, [&](const auto& one) { return one.first == name; });
+    if (!ours) env.emplace_back(name, value);
+  }
+  return env;
+}
+
+AgentCore::AgentCore(NodeInventory inventory, Claims::Kept kept)
+    : inventory_(std::move(inventory)), floors_(std::move(kept.floors)) {
+  for (Claim& claim : kept.claims) {
+    const TaskKey key = claim.key;
+    claims_.emplace(key, std::move(claim));
+  }
+}
+
+std::vector<AgentAction> AgentCore::resumed() {
+  Actions actions;
+  for (const auto& [key, claim] : claims_) {
+    if (claim.phase == TaskPhase::preparing) actions.push_back(begin_prepare(claim));
+    if (claim.stop && is_live(claim)) actions.push_back(StopTask{key, *claim.stop});
+  }
+  return actions;
+}
+
+std::vector<AgentAction> AgentCore::start_failed(const TaskKey& key, const RuntimeError& error) {
+  Actions actions;
+  const auto found = claims_.find(key);
+  if (found != claims_.end() && is_live(found->second)) {
+    end(found->second, {.kind = ExitKind::lost, .text = error.text}, actions);
+  }
+  return actions;
+}
+
+void AgentCore::connected() {
+  sent_.clear();
+  last_report_ = {};
+  terms_.reset();
+}
+
+void AgentCore::disconnected() { terms_.reset(); }
+
+std::vector<AgentAction> AgentCore::welcomed(const AgentTerms& terms, Instant) {
+  terms_ = terms;
+  disconnect_stop_ = terms.disconnect_stop;
+  report_changed_ = true;  // the first report of a connection is full
+  bool raised = false;
+  for (const auto& [device, token] : terms.floors) {
+    // The live reservation itself may still have to be prepared here: only what is older is over.
+    const FencingToken floor{token.value == 0 ? 0 : token.value - 1};
+    if (floors_[device] >= floor) continue;
+    floors_[device] = floor;
+    raised = true;
+  }
+  if (!raised) return {};
+  return {WriteFloors{}};
+}
+
+std::vector<AgentAction> AgentCore::acknowledged(ReportNo number, Instant) {
+  Actions actions;
+  if (const auto sent = sent_at(number)) {
+    lease_ = std::max(lease_, *sent + disconnect_stop_);
+    extend_leases(actions);
+  }
+  return actions;
+}
+
+std::vector<AgentAction> AgentCore::told(const Duty& duty, ReportNo answers, const JobSpec* spec,
+                                         Instant now) {
+  const auto sent = sent_at(answers);
+  if (!sent) return {};  // it answers a report of another connection, or one long gone
+  Actions actions = acknowledged(answers, now);
+  const auto found = claims_.find(duty.key);
+  Claim* claim = found == claims_.end() ? nullptr : &found->second;
+  if (claim != nullptr && claim->token != duty.token) return actions;
+  if (const auto* order = std::get_if<Prepare>(&duty.kind)) {
+    check(spec != nullptr, "a PREPARE brings its spec");
+    if (claim == nullptr) {
+      prepare(duty, *order, *sent + order->claim_for, *spec, now, actions);
+    } else {
+      report_changed_ = true;  // the same attempt: the answer is repeated
+    }
+    return actions;
+  }
+  if (claim == nullptr) return actions;  // the next full report says that there is none
+  if (std::holds_alternative<Start>(duty.kind)) start(*claim, now, actions);
+  if (const auto* order = std::get_if<Stop>(&duty.kind)) stop(*claim, order->cause, actions);
+  if (std::holds_alternative<Commit>(duty.kind) && claim->phase == TaskPhase::ended &&
+      claim->exit.clean) {
+    actions.push_back(CommitTask{claim->key});
+  }
+  if (std::holds_alternative<Release>(duty.kind)) release(*claim, actions);
+  return actions;
+}
+
+void AgentCore::prepare(const Duty& duty, const Prepare& order, Instant until, const JobSpec& spec,
+                        Instant now, Actions& actions) {
+  Claim claim{.key = duty.key,
+              .token = duty.token,
+              .order = order,
+              .spec = spec,
+              .phase = TaskPhase::preparing,
+              .claim_until = until};
+  if (until <= now) {
+    refuse(claim, Reason::claim_expired, "PREPARE came after its deadline", actions);
+    claims_.emplace(claim.key, claim);
+    return;
+  }
+  if (auto held = held_by_another(duty, order)) {
+    refuse(claim, Reason::claim_refused, *std::move(held), actions);
+    claims_.emplace(claim.key, claim);
+    return;
+  }
+  for (auto& [key, other] : claims_) {
+    // Nothing of it was started, and its token is older: it is void.
+    if (is_live(other) && shares_a_device(other, order)) {
+      end(other, {.kind = ExitKind::not_started, .cause = StopCause::superseded}, actions);
+    }
+  }
+  for (const DeviceId& device : order.devices) floors_[device] = duty.token;
+  if (!order.devices.empty()) actions.push_back(WriteFloors{});
+  write(claim, actions);
+  actions.push_back(begin_prepare(claim));
+  claims_.emplace(claim.key, std::move(claim));
+}
+
+// Why these devices cannot be claimed with this token, if they cannot.
+std::optional<std::string> AgentCore::held_by_another(const Duty& duty,
+                                                      const Prepare& order) const {
+  for (const DeviceId& device : order.devices) {
+    const bool here = std::ranges::any_of(
+        inventory_.devices, [&](const Device& one) { return one.id == device; });
+    if (!here) return device.uuid + " is not on this host";
+    const auto floor = floors_.find(device);
+    if (floor != floors_.end() && duty.token <= floor->second) {
+      return device.uuid + " was claimed with a later token";
+    }
+  }
+  for (const auto& [key, other] : claims_) {
+    const bool may_run = other.started || other.token >= duty.token;
+    if (is_live(other) && may_run && shares_a_device(other, order)) {
+      return "a device of it is held by " + print(key);
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<AgentAction> AgentCore::prepared(const TaskKey& key,
+                                             const Result<Done, RuntimeError>& outcome) {
+  Actions actions;
+  const auto found = claims_.find(key);
+  if (found == claims_.end() || found->second.phase != TaskPhase::preparing) {
+    // It was given up meanwhile, and what the preparation has made is not wanted.
+    if (found == claims_.end() || !found->second.started) actions.push_back(ReleaseTask{key});
+    return actions;
+  }
+  Claim& claim = found->second;
+  if (!outcome) {
+    refuse(claim, Reason::prepare_failed, outcome.error().text, actions);
+    actions.push_back(ReleaseTask{key});
+    return actions;
+  }
+  claim.phase = TaskPhase::prepared;
+  write(claim, actions);
+  return actions;
+}
+
+void AgentCore::start(Claim& claim, Instant now, Actions& actions) {
+  if (claim.stop || claim.phase != TaskPhase::prepared) return;
+  if (!claim.started) {
+    if (claim.claim_until <= now) return;  // tick gives it up
+    claim.started = true;
+    write(claim, actions);
+  }
+  // A shim that is there already is left alone, so saying START twice starts once.
+  actions.push_back(StartTask{claim.key, lease_});
+}
+
+void AgentCore::stop(Claim& claim, StopCause cause, Actions& actions) {
+  if (!is_live(claim) || claim.stop) return;
+  if (!claim.started) {
+    end(claim, {.kind = ExitKind::not_started, .cause = cause}, actions);
+    return;
+  }
+  claim.stop = cause;
+  write(claim, actions);
+  actions.push_back(StopTask{claim.key, cause});
+}
+
+void AgentCore::release(Claim& claim, Actions& actions) {
+  const bool may_run = is_live(claim) && claim.started;
+  if (may_run) return;
+  const TaskKey key = claim.key;
+  actions.push_back(ReleaseTask{key});
+  actions.push_back(EraseClaim{key});
+  claims_.erase(key);
+  report_changed_ = true;
+}
+
+void AgentCore::refuse(Claim& claim, Reason reason, std::string text, Actions& actions) {
+  claim.phase = TaskPhase::refused;
+  claim.refusal = reason;
+  claim.text = std::move(text);
+  write(claim, actions);
+}
+
+void AgentCore::end(Claim& claim, const Exit& exit, Actions& actions) {
+  claim.phase = TaskPhase::ended;
+  claim.exit = exit;
+  write(claim, actions);
+}
+
+std::vector<AgentAction> AgentCore::committed(const TaskKey& key,
+                                              const Result<Done, RuntimeError>& outcome) {
+  Actions actions;
+  const auto found = claims_.find(key);
+  if (found == claims_.end() || found->second.phase != TaskPhase::ended) return actions;
+  if (!outcome) return actions;  // COMMIT is said again
+  found->second.phase = TaskPhase::settled;
+  write(found->second, actions);
+  return actions;
+}
+
+std::vector<AgentAction> AgentCore::observed(const std::vector<Observed>& tasks) {
+  Actions actions;
+  std::map<TaskKey, const Observed*> by_key;
+  for (const Observed& task : tasks) by_key[task.key] = &task;
+  for (auto& [key, claim] : claims_) {
+    const auto task = by_key.find(key);
+    observe(claim, task == by_key.end() ? nullptr : task->second, actions);
+  }
+  for (const Observed& task : tasks) {
+    if (claims_.contains(task.key)) continue;
+    // Nobody here has claimed it: it must not run.
+    if (task.phase == Observed::Phase::prepared ||
+        (task.phase == Observed::Phase::ended && task.exit.clean)) {
+      actions.push_back(ReleaseTask{task.key});
+    } else if (task.phase != Observed::Phase::ended) {
+      actions.push_back(StopTask{task.key, StopCause::superseded});
+    }
+  }
+  return actions;
+}
+
+void AgentCore::observe(Claim& claim, const Observed* task, Actions& actions) {
+  if (!claim.started) return;
+  if (claim.phase == TaskPhase::settled || claim.phase == TaskPhase::refused) return;
+  if (claim.phase == TaskPhase::ended && claim.exit.clean) return;
+  if (task == nullptr) {
+    end(claim, {.kind = ExitKind::lost, .text = "its directory is gone"}, actions);
+    return;
+  }
+  switch (task->phase) {
+    case Observed::Phase::prepared:
+      // No shim. One is started when START is said again; a stop needs none.
+      if (claim.stop) end(claim, {.kind = ExitKind::not_started, .cause = *claim.stop}, actions);
+      return;
+    case Observed::Phase::starting: return;
+    case Observed::Phase::running:
+      if (claim.phase == TaskPhase::running) return;
+      claim.phase = TaskPhase::running;
+      write(claim, actions);
+      return;
+    case Observed::Phase::ended:
+      if (claim.phase == TaskPhase::ended && claim.exit == task->exit) return;
+      end(claim, task->exit, actions);
+      return;
+  }
+  check(false, "every phase is observed");
+}
+
+std::vector<AgentAction> AgentCore::tick(Instant now) {
+  Actions actions;
+  for (auto& [key, claim] : claims_) {
+    const bool waits = claim.phase == TaskPhase::preparing || claim.phase == TaskPhase::prepared;
+    if (!waits || claim.started || claim.claim_until > now) continue;
+    refuse(claim, Reason::claim_expired, "START did not come in time", actions);
+    actions.push_back(ReleaseTask{key});
+  }
+  return actions;
+}
+
+void AgentCore::inventory_changed(NodeInventory inventory) {
+  if (inventory == inventory_) return;
+  inventory_ = std::move(inventory);
+  report_changed_ = true;
+}
+
+std::optional<Report> AgentCore::report_due(Instant now) {
+  if (!terms_) return std::nullopt;
+  const bool full = report_changed_ || now - last_full_ >= full_report_every;
+  const bool beat = now - last_sent_ >= terms_->heartbeat;
+  if (!full && !beat) return std::nullopt;
+  last_report_.value += 1;
+  last_sent_ = now;
+  sent_[last_report_] = now;
+  if (sent_.size() > reports_remembered) sent_.erase(sent_.begin());
+  Report report{.number = last_report_, .full = full};
+  if (!full) return report;
+  report_changed_ = false;
+  last_full_ = now;
+  report.inventory = inventory_;
+  for (const auto& [key, claim] : claims_) {
+    report.tasks.push_back({.key = key,
+                            .token = claim.token,
+                            .phase = claim.phase,
+                            .exit = claim.exit,
+                            .refusal = claim.refusal,
+                            .text = claim.text});
+  }
+  return report;
+}
+
+Instant AgentCore::next_wake() const {
+  Instant wake = never;
+  if (terms_) wake = report_changed_ ? last_sent_ : last_sent_ + terms_->heartbeat;
+  for (const auto& [key, claim] : claims_) {
+    const bool waits = claim.phase == TaskPhase::preparing || claim.phase == TaskPhase::prepared;
+    if (waits && !claim.started) wake = std::min(wake, claim.claim_until);
+  }
+  return wake;
+}
+
+// Shims are told in steps: a lease that grows with each heartbeat need not be written each time.
+void AgentCore::extend_leases(Actions& actions) {
+  const Duration step{std::min(seconds(10).us, disconnect_stop_.us / 10)};
+  if (lease_ - lease_written_ < step) return;
+  lease_written_ = lease_;
+  for (const auto& [key, claim] : claims_) {
+    if (claim.started && is_live(claim)) actions.push_back(ExtendLease{key, lease_});
+  }
+}
+
+std::optional<Instant> AgentCore::sent_at(ReportNo number) const {
+  const auto sent = sent_.find(number);
+  if (sent == sent_.end()) return std::nullopt;
+  return sent->second;
+}
+
+void AgentCore::write(const Claim& claim, Actions& actions) {
+  actions.push_back(WriteClaim{claim});
+  report_changed_ = true;
+}
+
+}  // namespace keel

@@ -1,0 +1,137 @@
+// The agent's mind, pure: which claims this host has made, what is to be done about each duty, and
+// what to tell the control plane. Values in, values out; agent/runner.h carries them out.
+//
+// A claim on its way (every step is on the agent's disk before it has an effect):
+//
+//   PREPARE ─▶ preparing ─▶ prepared ─▶ START ─▶ running ─▶ ended ─▶ COMMIT ─▶ settled ─▶ RELEASE
+//                  │            │                            ▲
+//                  └─ refused ◀─┴─ deadline, STOP            └─ STOP: notice, grace, kill (the shim)
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "model/duty.h"
+#include "model/node.h"
+#include "model/report.h"
+#include "ports/claims.h"
+#include "ports/runtime.h"
+#include "ports/server.h"
+
+namespace keel {
+
+// What the runner is to do, in this order. A write that fails ends the agent: the shims go on under
+// their leases, and its successor begins from what the disk says.
+struct WriteClaim {
+  Claim claim;
+};
+struct WriteFloors {};  // of AgentCore::floors()
+struct EraseClaim {
+  TaskKey key;
+};
+struct BeginPrepare {  // slow: its outcome is told by AgentCore::prepared()
+  PrepareOrder order;
+};
+struct StartTask {
+  TaskKey key;
+  Instant lease{};
+};
+struct StopTask {
+  TaskKey key;
+  StopCause cause{};
+};
+struct CommitTask {  // its outcome is told by AgentCore::committed()
+  TaskKey key;
+};
+struct ReleaseTask {
+  TaskKey key;
+};
+struct ExtendLease {
+  TaskKey key;
+  Instant lease{};
+};
+using AgentAction = std::variant<WriteClaim, WriteFloors, EraseClaim, BeginPrepare, StartTask,
+                                 StopTask, CommitTask, ReleaseTask, ExtendLease>;
+
+class AgentCore {
+ public:
+  // All instants are in boot time.
+  AgentCore(NodeInventory inventory, Claims::Kept kept);
+
+  // A new connection: reports are numbered from 1 again.
+  void connected();
+  void disconnected();
+  std::vector<AgentAction> welcomed(const AgentTerms& terms, Instant now);
+
+  // The control plane has heard report `number`.
+  std::vector<AgentAction> acknowledged(ReportNo number, Instant now);
+
+  // A duty, which answers report `answers`. Saying it twice changes nothing.
+  std::vector<AgentAction> told(const Duty& duty, ReportNo answers, const JobSpec* spec,
+                                Instant now);
+
+  // What a successor of a dead agent has to begin with.
+  std::vector<AgentAction> resumed();
+
+  std::vector<AgentAction> start_failed(const TaskKey& key, const RuntimeError& error);
+  std::vector<AgentAction> prepared(const TaskKey& key, const Result<Done, RuntimeError>& outcome);
+  std::vector<AgentAction> committed(const TaskKey& key, const Result<Done, RuntimeError>& outcome);
+
+  // How the tasks of this host are now: all of them.
+  std::vector<AgentAction> observed(const std::vector<Observed>& tasks);
+
+  // Lets time pass: claims whose deadline is over are given up.
+  std::vector<AgentAction> tick(Instant now);
+
+  void inventory_changed(NodeInventory inventory);
+
+  // The report that is due, if the connection stands. Its sending time is `now`.
+  std::optional<Report> report_due(Instant now);
+
+  // When tick or report_due should be asked again.
+  Instant next_wake() const;
+
+  const std::map<DeviceId, FencingToken>& floors() const { return floors_; }
+  const std::map<TaskKey, Claim>& claims() const { return claims_; }
+  const NodeInventory& inventory() const { return inventory_; }
+
+ private:
+  using Actions = std::vector<AgentAction>;
+
+  void prepare(const Duty& duty, const Prepare& order, Instant until, const JobSpec& spec,
+               Instant now, Actions& actions);
+  std::optional<std::string> held_by_another(const Duty& duty, const Prepare& order) const;
+  void start(Claim& claim, Instant now, Actions& actions);
+  void stop(Claim& claim, StopCause cause, Actions& actions);
+  void release(Claim& claim, Actions& actions);
+  void refuse(Claim& claim, Reason reason, std::string text, Actions& actions);
+  void end(Claim& claim, const Exit& exit, Actions& actions);
+  void observe(Claim& claim, const Observed* task, Actions& actions);
+  void extend_leases(Actions& actions);
+  std::optional<Instant> sent_at(ReportNo number) const;
+  void write(const Claim& claim, Actions& actions);
+
+  NodeInventory inventory_;
+  std::map<TaskKey, Claim> claims_;
+  std::map<DeviceId, FencingToken> floors_;
+  std::optional<AgentTerms> terms_;  // while connected and welcomed
+  Duration disconnect_stop_{};
+  std::map<ReportNo, Instant> sent_;  // of this connection
+  ReportNo last_report_{};
+  Instant last_sent_{};
+  Instant last_full_{};
+  bool report_changed_{true};
+  Instant lease_{};          // until when tasks may run, as far as the control plane was heard
+  Instant lease_written_{};  // what the shims were last told
+};
+
+// The environment of a task, NAME and value, platform before spec.
+std::vector<std::pair<std::string, std::string>> environment(const TaskKey& key,
+                                                             const Prepare& order,
+                                                             const JobSpec& spec);
+
+}  // namespace keel

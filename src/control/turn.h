@@ -1,0 +1,61 @@
+// One turn of the control plane: hear, look up, decide, write down, and only then speak.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "base/result.h"
+#include "control/controller.h"
+#include "model/policy.h"
+#include "ports/clock.h"
+#include "ports/ids.h"
+#include "ports/inputs.h"
+#include "ports/store.h"
+
+namespace keel {
+
+// What differs between production and a test.
+struct Ports {
+  Clock& clock;
+  Store& store;
+  Inputs& inputs;
+  Callers& callers;
+  Agents& agents;
+  Ids& ids;
+};
+
+// The leader: a controller and the store it writes to. One thread calls it.
+class Leader {
+ public:
+  // Takes over leadership and recovers the state from the store. On an error nothing was started;
+  // `unavailable` may be tried again, everything else is for an operator.
+  static Result<std::unique_ptr<Leader>, StoreError> open(const Policy& policy, Ports ports);
+
+  // Takes one turn, waiting for inputs until the next thing that is due, or `until`.
+  //
+  // On `unavailable` nothing was said to anybody and nothing is lost: call again, after a pause.
+  // On any other error this leader is dead: it has answered NotStored to the callers of the turn,
+  // and the process must recover from the store, most simply by starting anew.
+  Result<Done, StoreError> take_turn(Instant until);
+
+  const Controller& controller() const { return controller_; }
+
+ private:
+  Leader(const Policy& policy, Ports ports, Epoch epoch, const Loaded& loaded, Instant now);
+
+  Result<Lookups, StoreError> look_up();
+  Result<Done, StoreError> draw_ids(std::size_t count, std::vector<JobId>& ids);
+  Result<Done, StoreError> write();
+  Result<const JobSpec*, StoreError> spec_of(const Duty& duty);
+  Result<Done, StoreError> speak();
+
+  const Policy policy_;
+  const Ports ports_;
+  const Epoch epoch_;
+  Controller controller_;
+  std::vector<Input> heard_;      // taken from the queue, not decided on yet
+  std::optional<Turn> decided_;   // decided, not durable yet
+  std::map<Digest, JobSpec> specs_;  // of duties lately sent; a cache, bounded
+};
+
+}  // namespace keel
