@@ -1,3 +1,7 @@
+include(direction)
+cmake_language(DEFER DIRECTORY ${CMAKE_SOURCE_DIR}
+  CALL keel_check_direction ${CMAKE_SOURCE_DIR}/src)
+
 # keel_layer(NAME [DEPENDS TARGET...] [TEST_DEPENDS TARGET...] [TEST_LABELS LABEL...]): all .cpp of
 # the calling folder but tests and test fakes make the static library keel_NAME; all *_test.cpp make
 # the program NAME_test. Linking names only the layers below, so an include that points upward also
