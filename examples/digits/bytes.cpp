@@ -47,7 +47,9 @@ class OpenFile {
   }
 
   void sync() {
-    if (::fsync(fd_) != 0) fail("sync");
+    while (::fsync(fd_) != 0) {
+      if (errno != EINTR) fail("sync");
+    }
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "child.h"
 
@@ -16,7 +17,7 @@ using std::chrono::milliseconds;
 using namespace std::chrono_literals;
 
 // A sanitised build on a busy core takes seconds; a hang takes all of it.
-constexpr milliseconds patience = 60s;
+constexpr milliseconds patience = 100s;
 constexpr double wanted_accuracy = 0.95;
 // Promised in README.md. One sample of the test split is 0.0028.
 constexpr double tolerance = 0.005;
@@ -89,7 +90,7 @@ TEST_F(Digits, one_task_reaches_95_percent_on_the_test_split_and_leaves_its_resu
   EXPECT_GT(std::filesystem::file_size(last_output_ + "/model.bin"), 1000U);
   const std::string metrics = contents(last_output_ + "/metrics.json");
   EXPECT_NE(metrics.find("\"test_accuracy\": 0.9"), std::string::npos) << metrics;
-  EXPECT_NE(metrics.find("\"epochs\": 40, \"world_size\": 1, \"seconds\": "), std::string::npos)
+  EXPECT_NE(metrics.find("\"epochs\": 20, \"world_size\": 1, \"seconds\": "), std::string::npos)
       << metrics;
 }
 
@@ -133,7 +134,7 @@ TEST_F(Digits, sigterm_leaves_a_checkpoint_from_which_the_next_run_ends_as_if_ne
 
   // Without interval checkpoints, so that what is found is what SIGTERM left.
   Child stopped = start({"--pause-ms", "100", "--checkpoint-every", "0"});
-  ASSERT_TRUE(stopped.says("epoch 3/40", patience)) << stopped.output();
+  ASSERT_TRUE(stopped.says("epoch 3/20", patience)) << stopped.output();
   stopped.signal(SIGTERM);
   ASSERT_EQ(stopped.wait(5s), 143) << stopped.output();
   const long saved = step_after(stopped.output(), "checkpoint saved at step ");
@@ -142,14 +143,39 @@ TEST_F(Digits, sigterm_leaves_a_checkpoint_from_which_the_next_run_ends_as_if_ne
   Child resumed = start({});
   ASSERT_EQ(resumed.wait(patience), 0) << resumed.output();
   EXPECT_EQ(step_after(resumed.output(), "resumed from checkpoint at step "), saved);
-  EXPECT_EQ(resumed.output().find("epoch 1/40"), std::string::npos);
+  EXPECT_EQ(resumed.output().find("epoch 1/20"), std::string::npos);
   EXPECT_GE(test_accuracy(resumed.output()), wanted_accuracy);
+  EXPECT_EQ(contents(last_output_ + "/model.bin"), model);
+}
+
+TEST_F(Digits, sigterm_in_the_midst_of_an_epoch_loses_no_step_of_it) {
+  const std::vector<std::string> settings = {"--batch", "1", "--hidden", "8", "--checkpoint-every",
+                                             "0"};
+  const auto with_epochs = [&settings](long epochs) {
+    std::vector<std::string> arguments = settings;
+    arguments.insert(arguments.end(), {"--epochs", std::to_string(epochs)});
+    return arguments;
+  };
+  Child stopped = start(with_epochs(100'000));
+  ASSERT_TRUE(stopped.says("epoch 1/", patience)) << stopped.output();
+  stopped.signal(SIGTERM);
+  ASSERT_EQ(stopped.wait(5s), 143) << stopped.output();
+  const long saved = step_after(stopped.output(), "checkpoint saved at step ");
+  ASSERT_GT(saved, 1262);
+  const long epochs = saved / 1262 + 1;
+
+  Child resumed = start(with_epochs(epochs));
+  ASSERT_EQ(resumed.wait(patience), 0) << resumed.output();
+  const std::string model = contents(last_output_ + "/model.bin");
+  forget_checkpoint();
+  Child whole = start(with_epochs(epochs));
+  ASSERT_EQ(whole.wait(patience), 0) << whole.output();
   EXPECT_EQ(contents(last_output_ + "/model.bin"), model);
 }
 
 TEST_F(Digits, sigterm_to_one_task_stops_the_gang_and_both_resume_at_the_same_step) {
   std::vector<Child> gang = start_gang(2, {"--pause-ms", "2000", "--checkpoint-every", "0"});
-  ASSERT_TRUE(gang[0].says("epoch 1/40", patience)) << gang[0].output();
+  ASSERT_TRUE(gang[0].says("epoch 1/20", patience)) << gang[0].output();
   gang[1].signal(SIGTERM);
   for (Child& task : gang) ASSERT_EQ(task.wait(5s), 143) << task.output();
   const long saved = step_after(gang[0].output(), "checkpoint saved at step ");
@@ -169,12 +195,12 @@ TEST_F(Digits, sigusr1_saves_a_checkpoint_and_the_run_goes_on) {
   task.signal(SIGUSR1);
   EXPECT_TRUE(task.says("checkpoint saved at step ", 5s)) << task.output();
   EXPECT_TRUE(std::filesystem::exists(checkpoint_path()));
-  EXPECT_EQ(task.wait(patience), 0);
+  EXPECT_EQ(task.wait(patience), 0) << task.output();
 }
 
 TEST_F(Digits, a_killed_run_resumes_from_its_last_interval_checkpoint) {
   Child killed = start({"--pause-ms", "100", "--checkpoint-every", "10"});
-  ASSERT_TRUE(killed.says("epoch 2/40", patience)) << killed.output();
+  ASSERT_TRUE(killed.says("epoch 2/20", patience)) << killed.output();
   killed.signal(SIGKILL);
   ASSERT_EQ(killed.wait(5s), 128 + SIGKILL);
   Child resumed = start({"--epochs", "5"});
@@ -196,7 +222,7 @@ TEST_F(Digits, a_damaged_checkpoint_is_refused_and_training_starts_anew) {
   ASSERT_EQ(second.wait(patience), 0) << second.output();
   EXPECT_NE(second.output().find("refused: it is damaged; starting anew"), std::string::npos)
       << second.output();
-  EXPECT_NE(second.output().find("epoch 1/40"), std::string::npos);
+  EXPECT_NE(second.output().find("epoch 1/20"), std::string::npos);
   EXPECT_GE(test_accuracy(second.output()), wanted_accuracy);
   EXPECT_EQ(contents(checkpoint_path() + ".refused"), bytes);
 }
@@ -205,10 +231,10 @@ TEST_F(Digits, a_killed_task_ends_the_others_with_an_error_within_ten_seconds) {
   for (const std::size_t victim : {0U, 1U}) {
     SCOPED_TRACE(victim);
     std::vector<Child> gang = start_gang(2, {"--pause-ms", "300"});
-    ASSERT_TRUE(gang[0].says("epoch 1/40", patience)) << gang[0].output();
+    ASSERT_TRUE(gang[0].says("epoch 1/20", patience)) << gang[0].output();
     gang[victim].signal(SIGKILL);
     Child& survivor = gang[1 - victim];
-    EXPECT_EQ(survivor.wait(10s), 1);
+    EXPECT_EQ(survivor.wait(10s), 1) << survivor.output();
     EXPECT_TRUE(survivor.says("rank " + std::to_string(victim) + " is lost", 0ms))
         << survivor.output();
   }
@@ -216,7 +242,7 @@ TEST_F(Digits, a_killed_task_ends_the_others_with_an_error_within_ten_seconds) {
 
 TEST_F(Digits, a_frozen_task_ends_the_others_with_an_error_after_the_peer_timeout) {
   std::vector<Child> gang = start_gang(2, {"--pause-ms", "300", "--peer-timeout-ms", "1000"});
-  ASSERT_TRUE(gang[0].says("epoch 1/40", patience)) << gang[0].output();
+  ASSERT_TRUE(gang[0].says("epoch 1/20", patience)) << gang[0].output();
   gang[1].signal(SIGSTOP);
   EXPECT_EQ(gang[0].wait(10s), 1);
   EXPECT_TRUE(gang[0].says("rank 1 is lost: not a word for 1000 ms", 0ms)) << gang[0].output();
@@ -239,20 +265,20 @@ TEST_F(Digits, a_missing_test_split_is_noticed_only_after_training) {
   const std::string path = folder_ / "without_test.bin";
   std::ofstream(path, std::ios::binary) << bytes;
   Child task = start({"--data", path, "--epochs", "2"});
-  EXPECT_EQ(task.wait(patience), 1);
+  EXPECT_EQ(task.wait(patience), 1) << task.output();
   EXPECT_TRUE(task.says("epoch 2/2", 0ms)) << task.output();
   EXPECT_TRUE(task.says("it is too short", 0ms)) << task.output();
 }
 
 TEST_F(Digits, a_bad_flag_ends_with_2_and_names_flag_value_and_limit) {
   Child task = start({"--epochs", "0"});
-  EXPECT_EQ(task.wait(patience), 2);
+  EXPECT_EQ(task.wait(patience), 2) << task.output();
   EXPECT_EQ(task.output(), "digits: --epochs is '0': it must be a whole number from 1 to 100000\n");
 }
 
 TEST_F(Digits, help_lists_the_flags_and_ends_with_0) {
   Child task = start({"--help"});
-  EXPECT_EQ(task.wait(patience), 0);
+  EXPECT_EQ(task.wait(patience), 0) << task.output();
   EXPECT_NE(task.output().find("--no-all-reduce"), std::string::npos);
 }
 

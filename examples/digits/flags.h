@@ -10,12 +10,12 @@ namespace keel::digits {
 
 struct Flags {
   std::string dataset_path = "digits.bin";
-  std::uint64_t epochs = 40;
+  std::uint64_t epochs = 20;
   std::uint64_t batch = 32;  // Of the whole gang.
   double rate = 0.05;
   std::uint64_t hidden = 48;
   std::uint64_t seed = 1;
-  std::uint64_t checkpoint_every = 200;  // Steps; 0 is never.
+  std::uint64_t checkpoint_every = 100;  // Steps; 0 is never.
   std::chrono::milliseconds pause{0};    // After each epoch.
   std::chrono::milliseconds peer_timeout{8000};
   bool all_reduce = true;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "failure.h"
 #include "rendezvous.h"
 

@@ -129,6 +129,8 @@ TEST_F(GangOf, a_caller_that_speaks_another_language_is_ignored) {
   ASSERT_TRUE(stranger.has_value());
   const Bytes request(64, std::byte{'G'});
   EXPECT_EQ(send_all(*stranger, request, soon), std::nullopt);
+  std::byte answer{};
+  EXPECT_EQ(receive_all(*stranger, std::span(&answer, 1), soon), Broken::closed);
   (void)Gang::open(place(1, 2), {.run_id = 1});
   centre.join();
 }

@@ -1,6 +1,7 @@
 #include "mlp.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "random.h"

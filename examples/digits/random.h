@@ -2,6 +2,7 @@
 // distributions of <random> do not promise. (SplitMix64, by Steele, Lea and Flood, 2014.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <utility>
