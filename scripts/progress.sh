@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # What check, quickstart and install-packages share, for `source`: how they tell what they do.
 # Needs nothing beyond bash and coreutils, so that it works before anything is installed.
 
