@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/ids.h"
@@ -21,6 +22,8 @@ enum class TaskPhase : std::uint8_t {
   settled,  // its outputs are committed
   refused,  // the agent will not do it; `refusal` says why
 };
+
+std::string_view print(TaskPhase phase);
 
 struct TaskReport {
   TaskKey key;
