@@ -1,0 +1,289 @@
+#include "adapters/processes/local_runtime.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "adapters/processes/furnish.h"
+#include "adapters/processes/log_reader.h"
+#include "adapters/processes/outputs.h"
+#include "adapters/processes/remains.h"
+#include "adapters/processes/start_shim.h"
+#include "adapters/processes/task_files.h"
+#include "keel/v1/local.pb.h"
+#include "wire/convert.h"
+
+namespace keel {
+namespace {
+
+Result<Done, RuntimeError> told(Result<Done, std::string> result) {
+  if (!result) return RuntimeError{std::move(result).error()};
+  return Done{};
+}
+
+Exit lost(std::string text, bool clean) {
+  return {.kind = ExitKind::lost, .clean = clean, .text = std::move(text)};
+}
+
+// Whom this host can run tasks for. -1 would mean "stay who you are" to the kernel.
+Result<Done, std::string> check_owner(const Owner& owner) {
+  if (owner.uid == static_cast<uid_t>(-1) || owner.gid == static_cast<gid_t>(-1)) {
+    return std::string("the job's user has no valid uid");
+  }
+  const uid_t own = ::geteuid();
+  if (own == 0 || own == owner.uid) return Done{};
+  return "this agent runs as uid " + std::to_string(own) + " and cannot run a job of uid " +
+         std::to_string(owner.uid);
+}
+
+Result<v1::Launch, std::string> read_launch(int task) {
+  v1::Launch launch;
+  const Reading reading = read_message(task, launch_file, launch);
+  if (reading != Reading::good) return "launch " + describe(reading);
+  return launch;
+}
+
+Result<Done, std::string> write_lease(int task, Instant until) {
+  v1::Lease lease;
+  lease.set_until_us(until.us);
+  // Boot time: after a power cut it means nothing, so it need not survive one.
+  return write_message(task, lease_file, lease, Lasting::process);
+}
+
+Result<Done, std::string> write_end(int task, const Exit& exit) {
+  v1::ExitRecord record;
+  *record.mutable_exit() = to_pb(exit);
+  record.set_ended_us(boot_now().us);
+  return write_message(task, exit_file, record, Lasting::power);
+}
+
+// Kills until nobody is left, for a moment at most. The next observation goes on.
+bool kill_remains(const Whereabouts& where) {
+  constexpr int tries_max = 10;
+  for (int i = 0; i < tries_max; ++i) {
+    kill_living(where);
+    if (find_living(where).empty()) return true;
+    ::usleep(10'000);
+  }
+  return false;
+}
+
+// A shim ends within milliseconds of its last record.
+bool await_unlocked(int task) {
+  constexpr int tries_max = 100;
+  for (int i = 0; i < tries_max && is_locked(task); ++i) ::usleep(10'000);
+  return !is_locked(task);
+}
+
+}  // namespace
+
+LocalRuntime::LocalRuntime(RuntimePlace place, Descriptor state, Descriptor tasks,
+                           FileCache files, Watch watch, Cgroups cgroups)
+    : place_(std::move(place)),
+      state_(std::move(state)),
+      tasks_(std::move(tasks)),
+      files_(std::move(files)),
+      watch_(std::move(watch)),
+      cgroups_(std::move(cgroups)) {}
+
+Result<std::unique_ptr<LocalRuntime>, std::string> LocalRuntime::open(const RuntimePlace& place) {
+  TRY(state, make_directory(AT_FDCWD, place.state, passable));
+  // Tasks are told absolute paths, and a shim has no working directory of its own.
+  char* const real = ::realpath(place.state.c_str(), nullptr);
+  if (real == nullptr) return failure(place.state);
+  RuntimePlace absolute = place;
+  absolute.state = real;
+  std::free(real);
+  TRY(tasks, make_directory(state.get(), "tasks", passable));
+  TRY(files, FileCache::open(absolute.state + "/files"));
+  TRY(watch, Watch::open());
+  Cgroups cgroups = Cgroups::open(place.cgroup_root, place.cgroup_base);
+  return std::unique_ptr<LocalRuntime>(
+      new LocalRuntime(std::move(absolute), std::move(state), std::move(tasks), std::move(files),
+                       std::move(watch), std::move(cgroups)));
+}
+
+Result<Descriptor, std::string> LocalRuntime::open_task(const TaskKey& key) const {
+  return open_directory(tasks_.get(), print(key));
+}
+
+Result<Done, RuntimeError> LocalRuntime::prepare(const PrepareOrder& order) {
+  return told(make_ready(order));
+}
+
+Result<Done, std::string> LocalRuntime::make_ready(const PrepareOrder& order) {
+  TRY(owner, check_owner(order.owner));
+  TRY(task, make_directory(tasks_.get(), print(order.key), passable));
+  if (exists(task.get(), exit_file)) return std::string("the task has ended before");
+  // Also of a task that is prepared: a restart of the host takes its groups away.
+  TRY(groups, cgroups_.make(print(order.key), {.memory = order.spec.memory_per_task,
+                                               .cpu = order.spec.cpu_per_task}));
+  v1::Launch before;
+  const Reading reading = read_message(task.get(), launch_file, before);
+  if (reading == Reading::good) return Done{};
+  if (reading == Reading::newer) return "launch " + describe(reading);
+
+  const std::string directory = place_.state + "/tasks/" + print(order.key) + "/";
+  const std::string job = print(order.key.job);
+  TRY(checkpoints, make_directory(state_.get(), "checkpoints", passable));
+  TRY(of_job,
+      make_directory(checkpoints.get(), job, {0700, order.owner.uid, order.owner.gid}));
+  TRY(launch, launch_of(order,
+                        {.work = directory + work_directory,
+                         .outputs = directory + outputs_directory,
+                         .scratch = directory + scratch_directory,
+                         .checkpoints = place_.state + "/checkpoints/" + job},
+                        account_of(order.owner)));
+  for (const std::string& group : groups) launch.add_cgroups(group);
+  launch.set_log_bytes_max(place_.log_bytes_max.count);
+  TRY(furnished, furnish(task.get(), order, files_));
+  TRY(lock, make_lock(task.get()));
+  return write_message(task.get(), launch_file, launch, Lasting::power);
+}
+
+Result<Done, RuntimeError> LocalRuntime::start(const TaskKey& key, Instant lease) {
+  const auto task = open_task(key);
+  if (!task) return RuntimeError{"the task is not prepared: " + task.error()};
+  if (exists(task->get(), exit_file) || exists(task->get(), shim_file) ||
+      is_locked(task->get())) {
+    return Done{};
+  }
+  if (!exists(task->get(), launch_file)) return RuntimeError{"the task is not prepared"};
+  const auto written = write_lease(task->get(), lease);
+  if (!written) return told(written);
+  watch_.watch_directory(print(key), task->get());
+  return told(start_shim(place_.shim, place_.state + "/tasks/" + print(key)));
+}
+
+void LocalRuntime::extend(const TaskKey& key, Instant lease) {
+  const auto task = open_task(key);
+  if (!task || !exists(task->get(), launch_file)) return;
+  (void)write_lease(task->get(), lease);  // Then the old one stays, and ends the task in time.
+  watch_.pass_over_own();
+}
+
+void LocalRuntime::stop(const TaskKey& key, StopCause cause) {
+  const auto task = open_task(key);
+  if (!task || !exists(task->get(), launch_file) || exists(task->get(), stop_file)) return;
+  v1::StopOrder order;
+  order.set_cause(to_pb(cause));
+  // On a full disk the order is not given yet: whoever wants it repeats it.
+  (void)write_message(task->get(), stop_file, order, Lasting::power);
+  watch_.pass_over_own();
+}
+
+std::vector<Observed> LocalRuntime::observe() {
+  watch_.take();
+  std::vector<Observed> all;
+  for (const std::string& name : names_in(tasks_.get())) {
+    const auto key = parse_task_key(name);
+    if (!key) continue;
+    const auto task = open_directory(tasks_.get(), name);
+    if (!task || !exists(task->get(), launch_file)) continue;
+    watch_.watch_directory(name, task->get());
+    all.push_back(look(*key, task->get()));
+  }
+  std::ranges::sort(all, {}, &Observed::key);
+  return all;
+}
+
+Observed LocalRuntime::look(const TaskKey& key, int task) {
+  // The lock first: a shim that is gone wrote its record before it went.
+  const bool alive = is_locked(task);
+  v1::ExitRecord record;
+  const Reading ended = read_message(task, exit_file, record);
+  v1::ShimIdentity shim;
+  const Reading named = read_message(task, shim_file, shim);
+  if (ended != Reading::absent) {
+    const auto read = from_pb(record.exit());
+    const bool good = ended == Reading::good && read;
+    const Exit exit = good ? *read : lost("its exit record " + describe(ended), false);
+    // A shim that lives goes on cleaning up by itself.
+    if (exit.clean || alive) return {key, Observed::Phase::ended, exit};
+    return bury(key, task, shim, exit);
+  }
+  if (alive) {
+    if (named == Reading::good) watch_.watch_shim(print(key), {shim.pid(), shim.start_ticks()});
+    return {key, shim.task_pid() != 0 ? Observed::Phase::running : Observed::Phase::starting, {}};
+  }
+  // A shim names itself before it starts anything.
+  if (named == Reading::absent) return {key, Observed::Phase::prepared, {}};
+  const bool rebooted = shim.boot_id() != boot_id();
+  return bury(key, task, shim, lost(rebooted ? "the host restarted" : "its shim died", false));
+}
+
+Observed LocalRuntime::bury(const TaskKey& key, int task, const v1::ShimIdentity& shim,
+                            Exit exit) {
+  if (shim.boot_id() == boot_id()) {
+    const auto launch = read_launch(task);
+    const bool gone = launch && kill_remains({.groups = {launch->cgroups().begin(),
+                                                         launch->cgroups().end()},
+                                              .mark = launch->task(),
+                                              .uid = launch->uid()});
+    if (!gone) return {key, Observed::Phase::ended, exit};
+  }
+  exit.clean = true;
+  (void)write_end(task, exit);  // Else it is concluded anew.
+  watch_.pass_over_own();
+  return {key, Observed::Phase::ended, exit};
+}
+
+Result<Done, RuntimeError> LocalRuntime::commit(const TaskKey& key) {
+  const auto task = open_task(key);
+  if (!task) return RuntimeError{task.error()};
+  v1::ExitRecord record;
+  if (read_message(task->get(), exit_file, record) != Reading::good || !record.exit().clean()) {
+    return RuntimeError{"outputs are committed once the task has ended"};
+  }
+  const auto launch = read_launch(task->get());
+  if (!launch) return RuntimeError{launch.error()};
+  const Owner owner{.uid = launch->uid(), .gid = launch->gid()};
+  return told(commit_outputs(state_.get(), task->get(), key, owner));
+}
+
+// A task that was started may go only once its end is recorded, with nothing left of it.
+bool LocalRuntime::may_release(int task) const {
+  v1::ExitRecord record;
+  const Reading ended = read_message(task, exit_file, record);
+  if (ended == Reading::absent) return !exists(task, shim_file) && !is_locked(task);
+  return record.exit().clean() && await_unlocked(task);
+}
+
+void LocalRuntime::release(const TaskKey& key) {
+  const auto task = open_task(key);
+  if (!task || !may_release(task->get())) return;
+  // A shim that a dead agent started may still come: it must find the lock taken, or no launch file.
+  const auto lock = take_lock(task->get());
+  if (!lock && exists(task->get(), lock_file)) return;
+  if (const auto launch = read_launch(task->get())) {
+    (void)remove_groups({launch->cgroups().begin(), launch->cgroups().end()});
+  }
+  // Each step is tried again by the next release as long as the launch file is there.
+  if (!set_outputs_aside(state_.get(), task->get(), key)) return;
+  for (const char* name : {work_directory, scratch_directory, stop_file, lease_file, shim_file}) {
+    if (!remove_tree(task->get(), name)) return;
+  }
+  if (!exists(task->get(), exit_file) && !remove_tree(task->get(), log_directory)) return;
+  for (const char* name : {lock_file, launch_file}) {
+    if (!remove_tree(task->get(), name)) return;
+  }
+  watch_.forget(print(key));
+  ::unlinkat(tasks_.get(), print(key).c_str(), AT_REMOVEDIR);  // Fails while a log is kept there.
+}
+
+std::optional<LogPart> LocalRuntime::read_log(const TaskKey& key, std::int64_t offset,
+                                              std::int64_t limit) {
+  const auto task = open_task(key);
+  if (!task) return std::nullopt;
+  const auto log = open_directory(task->get(), log_directory);
+  if (!log) return std::nullopt;
+  // Before the lines: the record is written after the last of them.
+  const bool ended = exists(task->get(), exit_file);
+  LogPart part = read_log_lines(log->get(), offset, limit);
+  part.end = part.end && ended;
+  return part;
+}
+
+}  // namespace keel

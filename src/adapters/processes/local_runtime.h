@@ -1,0 +1,76 @@
+// Tasks as real processes of this host, each under a shim of its own that outlives the agent.
+//
+//   STATE/tasks/JOB.ATTEMPT.TASK/   one task; task_files.h names what is in it
+//   STATE/checkpoints/JOB/          the same for every attempt of a job on this host
+//   STATE/outputs…                  outputs.h
+//   STATE/files/                    file_cache.h
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "adapters/processes/cgroups.h"
+#include "adapters/processes/file_cache.h"
+#include "adapters/processes/files.h"
+#include "adapters/processes/watch.h"
+#include "keel/v1/local.pb.h"
+#include "ports/runtime.h"
+
+namespace keel {
+
+struct RuntimePlace {
+  std::string state;  // made where it is not there; every user must be able to pass through it
+  std::string shim;   // the program keel-shim
+  std::string cgroup_base;  // "keel/NODE": unique among the agents of this host
+  std::string cgroup_root = "/sys/fs/cgroup";
+  Bytes log_bytes_max = mebibytes(64);  // of each task
+};
+
+// One thread, but for prepare(), read_log() and files().
+class LocalRuntime : public Runtime {
+ public:
+  static Result<std::unique_ptr<LocalRuntime>, std::string> open(const RuntimePlace& place);
+
+  Result<Done, RuntimeError> prepare(const PrepareOrder& order) override;
+  Result<Done, RuntimeError> start(const TaskKey& key, Instant lease) override;
+  void extend(const TaskKey& key, Instant lease) override;
+  void stop(const TaskKey& key, StopCause cause) override;
+
+  // A shim that died without a word takes its task along here: what is left of it is killed, and
+  // its end is recorded as lost once nothing is. Until then each call tries again.
+  std::vector<Observed> observe() override;
+
+  Result<Done, RuntimeError> commit(const TaskKey& key) override;
+  void release(const TaskKey& key) override;
+  std::optional<LogPart> read_log(const TaskKey& key, std::int64_t offset,
+                                  std::int64_t limit) override;
+
+  // For poll(): readable when a task has changed since the last observe().
+  int wake_fd() const { return watch_.fd(); }
+
+  // Where files that travel with jobs must lie before prepare().
+  const FileCache& files() const { return files_; }
+
+  // What limits are not in force on this host: for its inventory.
+  const std::vector<std::string>& warnings() const { return cgroups_.warnings(); }
+
+ private:
+  LocalRuntime(RuntimePlace place, Descriptor state, Descriptor tasks, FileCache files,
+               Watch watch, Cgroups cgroups);
+
+  Result<Done, std::string> make_ready(const PrepareOrder& order);
+  Result<Descriptor, std::string> open_task(const TaskKey& key) const;
+  Observed look(const TaskKey& key, int task);
+  Observed bury(const TaskKey& key, int task, const v1::ShimIdentity& shim, Exit exit);
+  bool may_release(int task) const;
+
+  RuntimePlace place_;
+  Descriptor state_;
+  Descriptor tasks_;
+  FileCache files_;
+  Watch watch_;
+  Cgroups cgroups_;
+};
+
+}  // namespace keel

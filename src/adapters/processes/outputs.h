@@ -1,0 +1,24 @@
+// Where a task's outputs go when it is over.
+//
+//   STATE/outputs/JOB/task-N        committed: of one attempt, whole
+//   STATE/outputs-aside/KEY         of an attempt that was not committed, or was replaced
+#pragma once
+
+#include <string>
+
+#include "adapters/processes/files.h"
+#include "base/result.h"
+#include "model/ids.h"
+#include "model/job.h"
+
+namespace keel {
+
+// Moves the staged outputs of `task` (its directory) into place, in one step, once all their bytes
+// are safe. Of an earlier attempt there, all is set aside first. Repeating it is safe.
+Result<Done, std::string> commit_outputs(int state, int task, const TaskKey& key,
+                                         const Owner& owner);
+
+// Moves what was staged and not committed out of the way; nothing is done where there is nothing.
+Result<Done, std::string> set_outputs_aside(int state, int task, const TaskKey& key);
+
+}  // namespace keel
