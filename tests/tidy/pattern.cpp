@@ -29,6 +29,8 @@ std::optional<Match> Pattern::find(std::string_view text, std::size_t from) cons
   spans[0].rm_so = static_cast<regoff_t>(from);
   spans[0].rm_eo = static_cast<regoff_t>(text.size());
   const int flags = REG_STARTEND | (from == 0 ? 0 : REG_NOTBOL);
+  // REG_STARTEND tells it where the text ends.
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage)
   if (regexec(&compiled_->regex, text.data(), spans.size(), spans.data(), flags) != 0) {
     return std::nullopt;
   }
