@@ -1,0 +1,39 @@
+#include "tests/contract/model_store.h"
+
+#include "tests/contract/store_contract.h"
+
+namespace keel {
+namespace {
+
+class ModelPlace final : public Place {
+ public:
+  std::unique_ptr<Store> open() override { return std::make_unique<ModelStore>(rows_); }
+  std::unique_ptr<Records> open_records() override {
+    return std::make_unique<ModelRecords>(rows_);
+  }
+  // Nothing is lost by a crash that memory would not have lost anyway; what was opened before is cut
+  // off by a copy.
+  void crash() override {
+    const auto copy = std::make_shared<ModelRows>();
+    copy->epoch = rows_->epoch;
+    copy->last_token = rows_->last_token;
+    copy->events = rows_->events;
+    copy->specs = rows_->specs;
+    copy->jobs = rows_->jobs;
+    copy->keys = rows_->keys;
+    copy->nodes = rows_->nodes;
+    copy->holdings = rows_->holdings;
+    rows_ = copy;
+  }
+
+ private:
+  std::shared_ptr<ModelRows> rows_ = std::make_shared<ModelRows>();
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Model, StoreContract,
+    testing::Values(Candidate{"model", [] { return std::make_unique<ModelPlace>(); }}),
+    [](const auto& candidate) { return candidate.param.name; });
+
+}  // namespace
+}  // namespace keel
