@@ -16,6 +16,7 @@ struct EventWriter {
     to.set_spec(bytes_of(event.spec));
     *to.mutable_shape() = shape_to_pb(event.shape);
     to.set_time_limit_us(event.time_limit.us);
+    to.set_grace_us(event.grace.us);
     to.set_retries(event.retries);
     if (event.start_deadline) to.set_start_deadline_us(event.start_deadline->us);
   }
@@ -95,12 +96,14 @@ Result<JobEvent, BadBytes> submitted_from(const pb::Submitted& sent) {
   TRY(spec, digest_from(sent.spec(), "Submitted.spec"));
   TRY(shape, shape_from_pb(sent.shape(), "Submitted.shape"));
   TRY(time_limit, amount_from(sent.time_limit_us(), "Submitted.time_limit_us"));
+  TRY(grace, amount_from(sent.grace_us(), "Submitted.grace_us"));
   Submitted event{.owner = from_pb(sent.owner()),
                   .key = sent.key(),
                   .said = said,
                   .spec = spec,
                   .shape = std::move(shape),
                   .time_limit = {time_limit},
+                  .grace = {grace},
                   .retries = sent.retries(),
                   .start_deadline = std::nullopt};
   if (sent.has_start_deadline_us()) {

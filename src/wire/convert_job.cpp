@@ -48,6 +48,7 @@ Result<Done, BadBytes> read_submission(const pb::Job& sent, Job& job) {
   TRY(spec, digest_from(sent.spec(), "Job.spec"));
   TRY(shape, shape_from_pb(sent.shape(), "Job.shape"));
   TRY(time_limit, amount_from(sent.time_limit_us(), "Job.time_limit_us"));
+  TRY(grace, amount_from(sent.grace_us(), "Job.grace_us"));
   job.id = id;
   job.owner = from_pb(sent.owner());
   job.key = sent.key();
@@ -55,6 +56,7 @@ Result<Done, BadBytes> read_submission(const pb::Job& sent, Job& job) {
   job.spec = spec;
   job.shape = std::move(shape);
   job.time_limit = Duration{time_limit};
+  job.grace = Duration{grace};
   job.retries = sent.retries();
   if (sent.has_start_deadline_us()) {
     TRY(deadline, amount_from(sent.start_deadline_us(), "Job.start_deadline_us"));
@@ -127,6 +129,7 @@ pb::Job to_pb(const Job& job) {
   sent.set_spec(bytes_of(job.spec));
   *sent.mutable_shape() = shape_to_pb(job.shape);
   sent.set_time_limit_us(job.time_limit.us);
+  sent.set_grace_us(job.grace.us);
   sent.set_retries(job.retries);
   if (job.start_deadline) sent.set_start_deadline_us(job.start_deadline->us);
   sent.set_state(to_pb(job.state));

@@ -3,7 +3,7 @@
 namespace keel {
 
 bool is_inside_path(std::string_view path) {
-  if (path.find('\0') != path.npos) return false;
+  if (path.find_first_of(std::string_view("\0\\", 2)) != path.npos) return false;
   while (true) {
     const std::size_t slash = path.find('/');
     const std::string_view segment = path.substr(0, slash);

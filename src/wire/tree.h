@@ -4,6 +4,7 @@
 
 #include <google/protobuf/message.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,9 +19,9 @@ struct Tree {
   enum class Kind : std::uint8_t { null, scalar, list, map };
   Kind kind{};
   bool quoted{};        // scalar: written in quotes, hence text
-  std::string text;     // scalar
-  std::vector<Tree> items;                            // list
-  std::vector<std::pair<std::string, Tree>> members;  // map, in written order
+  std::string text{};   // scalar
+  std::vector<Tree> items{};                            // list
+  std::vector<std::pair<std::string, Tree>> members{};  // map, in written order
   int line{};           // 1-based; 0 where the format gives none
 };
 
@@ -33,7 +34,9 @@ Result<Tree, std::vector<FieldError>> parse_json(std::string_view text);
 // one as suggestion, text where a number is due is refused, and so on. All faults are given at once.
 Result<Done, std::vector<FieldError>> fill(google::protobuf::Message& message, const Tree& tree);
 
-// The other way, for `-o yaml` and `-o json`: fields in declared order, enum values as lower-case words.
+// The other way, for `-o yaml` and `-o json`: fields in declared order, enum values as lower-case words,
+// digests in hex, 64-bit numbers as numbers. Fields with presence only where they are set, all others
+// always, so that an empty list is seen to be one. Ends with a line break.
 std::string print_yaml(const google::protobuf::Message& message);
 std::string print_json(const google::protobuf::Message& message);
 
