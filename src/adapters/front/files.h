@@ -13,6 +13,7 @@ namespace keel {
 struct FilesError {
   enum class Code : std::uint8_t {
     not_found,    // no such file
+    full,         // no room for it: the operator has to act
     unavailable,  // the disk said no: try again later
   };
   Code code{};

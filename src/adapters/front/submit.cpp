@@ -118,8 +118,11 @@ void Front::put_file(const Caller& caller, const pb::PutFileRequest& request,
   }
   auto stored = parts_.files.put(request.content());
   if (!stored) {
+    bool full = stored.error().code == FilesError::Code::full;
     return reply(refuse(ErrorCode::unavailable,
-                        {"content", "", "", "The file could not be stored. Try again later."}));
+                        {"content", "", "",
+                         full ? "The control plane has no room for more files. Ask its operator."
+                              : "The file could not be stored. Try again later."}));
   }
   pb::PutFileResponse response;
   response.set_digest(print(*stored));

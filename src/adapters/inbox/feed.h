@@ -19,7 +19,8 @@ namespace keel {
 class Feed {
  public:
   static constexpr std::size_t waiters_max = 4096;
-  static constexpr std::size_t changes_kept = 65536;  // how far back a late waiter is answered exactly
+  static constexpr std::size_t changes_kept =
+      65536;  // how far back a late waiter is answered exactly
 
   explicit Feed(Timer& timer) : timer_(timer) {}
 

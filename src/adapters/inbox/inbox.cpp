@@ -15,9 +15,9 @@ bool Inbox::post(Input input) {
     if (auto* report = std::get_if<AgentReported>(&input)) {
       queue_report(std::move(*report));
     } else {
-      check(std::holds_alternative<AgentConnected>(input) ||
-                std::holds_alternative<AgentGone>(input),
-            "a client's request is asked, not posted");
+      check(
+          std::holds_alternative<AgentConnected>(input) || std::holds_alternative<AgentGone>(input),
+          "a client's request is asked, not posted");
       queue_.push_back({std::move(input)});
     }
   }

@@ -35,8 +35,8 @@ class Inbox final : public Inputs, public Callers {
   // Queues what an agent said, in order. False once closed. Never blocks.
   bool post(Input input);
 
-  // Queues what `make` gives for a new ticket. The answer goes to `answered`, once, on the answering
-  // thread, which must not be held up. An error means that `answered` is never called.
+  // Queues what `make` gives for a new ticket. The answer goes to `answered`, once, on the
+  // answering thread, which must not be held up. An error means that `answered` is never called.
   Result<Ticket, AskError> ask(const std::function<Input(Ticket)>& make,
                                std::function<void(AnswerKind)> answered);
 

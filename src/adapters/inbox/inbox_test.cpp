@@ -24,7 +24,8 @@ struct World {
   Feed feed{timer};
   Inbox inbox{clock, feed};
 
-  Result<Ticket, AskError> cancel(JobId job, std::function<void(AnswerKind)> answered = [](auto) {}) {
+  Result<Ticket, AskError> cancel(
+      JobId job, std::function<void(AnswerKind)> answered = [](auto) {}) {
     return inbox.ask([&](Ticket ticket) { return CancelInput{ticket, job}; }, std::move(answered));
   }
   std::vector<Input> take_now(std::size_t max = 100) { return inbox.take(max, clock.now()); }
@@ -78,7 +79,8 @@ TEST(Inbox, a_queued_heartbeat_is_replaced_by_the_next_of_its_session) {
   world.report(1, 3, false);
   EXPECT_EQ(report_numbers(world.take_now()), (std::vector<std::uint64_t>{1, 3, 7}));
   world.report(1, 4, false);
-  EXPECT_EQ(report_numbers(world.take_now()), std::vector<std::uint64_t>{4}) << "taken ones are gone";
+  EXPECT_EQ(report_numbers(world.take_now()), std::vector<std::uint64_t>{4})
+      << "taken ones are gone";
 }
 
 TEST(Inbox, a_heartbeat_never_replaces_a_full_report) {
@@ -155,7 +157,8 @@ TEST(Inbox, closing_answers_everyone_and_lets_nobody_in) {
 TEST(Inbox, an_answer_may_ask_again) {  // so it runs outside the lock
   World world;
   bool asked = false;
-  ASSERT_TRUE(world.cancel(JobId{1}, [&](AnswerKind) { asked = world.cancel(JobId{2}).has_value(); }));
+  ASSERT_TRUE(
+      world.cancel(JobId{1}, [&](AnswerKind) { asked = world.cancel(JobId{2}).has_value(); }));
   auto inputs = world.take_now();
   world.inbox.answer({std::get<CancelInput>(inputs[0]).ticket, NoSuchJob{JobId{1}}});
   EXPECT_TRUE(asked);
