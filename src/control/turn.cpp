@@ -12,17 +12,12 @@ constexpr std::size_t specs_kept_max = 1024;
 
 }  // namespace
 
-Result<std::unique_ptr<Leader>, StoreError> Leader::open(const Policy& policy, Ports ports) {
-  TRY(epoch, ports.store.take_over());
-  TRY(loaded, ports.store.load());
-  return std::unique_ptr<Leader>(new Leader(policy, ports, epoch, loaded, ports.clock.now()));
-}
-
-Leader::Leader(const Policy& policy, Ports ports, Epoch epoch, const Loaded& loaded, Instant now)
+Leader::Leader(const Policy& policy, Ports ports, const Recovered& recovered)
     : policy_(policy),
       ports_(ports),
-      epoch_(epoch),
-      controller_(policy, epoch, loaded, std::max(now, loaded.at)) {}
+      epoch_(recovered.epoch),
+      controller_(policy, recovered.epoch, recovered.loaded,
+                  std::max(ports.clock.now(), recovered.loaded.at)) {}
 
 Result<Done, StoreError> Leader::take_turn(Instant until) {
   if (!decided_) {

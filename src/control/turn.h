@@ -1,11 +1,13 @@
 // One turn of the control plane: hear, look up, decide, write down, and only then speak.
 #pragma once
 
-#include <memory>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "base/result.h"
 #include "control/controller.h"
+#include "control/recover.h"
 #include "model/policy.h"
 #include "ports/clock.h"
 #include "ports/ids.h"
@@ -27,9 +29,8 @@ struct Ports {
 // The leader: a controller and the store it writes to. One thread calls it.
 class Leader {
  public:
-  // Takes over leadership and recovers the state from the store. On an error nothing was started;
-  // `unavailable` may be tried again, everything else is for an operator.
-  static Result<std::unique_ptr<Leader>, StoreError> open(const Policy& policy, Ports ports);
+  // Leads from what was recovered. Nothing is sent before the first turn.
+  Leader(const Policy& policy, Ports ports, const Recovered& recovered);
 
   // Takes one turn, waiting for inputs until the next thing that is due, or `until`.
   //
@@ -41,8 +42,6 @@ class Leader {
   const Controller& controller() const { return controller_; }
 
  private:
-  Leader(const Policy& policy, Ports ports, Epoch epoch, const Loaded& loaded, Instant now);
-
   Result<Lookups, StoreError> look_up();
   Result<Done, StoreError> draw_ids(std::size_t count, std::vector<JobId>& ids);
   Result<Done, StoreError> write();

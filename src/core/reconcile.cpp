@@ -37,6 +37,10 @@ void facts_of(const TaskReport& report, const Job& job, const Task& task, Instan
       return;
     case TaskPhase::ended:
     case TaskPhase::settled:
+      if (job.state == JobState::reserved) {  // the agent gave the claim up by itself
+        say(Voided{report.token, Reason::claim_expired, now + policy.backoff_first});
+        return;
+      }
       // A task that was over before anybody heard of its start had started all the same.
       if (task.state == TaskState::prepared && report.exit.kind != ExitKind::not_started) {
         say(TaskStarted{report.token, rank});

@@ -1,0 +1,63 @@
+#include "apps/agent/options.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+
+namespace keel {
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+// The shim that was built or installed with this very program.
+std::string shim_beside_us() {
+  std::array<char, 4096> path{};
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
+  if (length <= 0) return {};
+  const std::string self(path.data(), static_cast<std::size_t>(length));
+  return self.substr(0, self.rfind('/') + 1) + "keel-shim";
+}
+
+std::string check_name(const std::string& name) {
+  const bool fine = !name.empty() && name.size() <= 64 &&
+                    name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                           "0123456789.-_") == std::string::npos &&
+                    name.front() != '.';
+  return fine ? "" : "'" + name + "' is no node name: 1 to 64 letters, digits, '.', '-' and '_'";
+}
+
+}  // namespace
+
+Result<AgentOptions, int> parse_agent_options(int argc, char** argv) {
+  AgentOptions options{.name = host_name(), .address = "127.0.0.1", .shim = shim_beside_us()};
+  CLI::App app{"The agent of one GPU host: runs tasks for keeld, which it dials and obeys."};
+  app.name("keel-agent");
+  app.add_option("--server", options.server, "keeld: unix:PATH, or a loopback HOST:PORT")
+      ->required();
+  app.add_option("--token-file", options.token_file, "file with the operator token, for HOST:PORT");
+  app.add_option("--state", options.state, "directory for its claims and its tasks")->required();
+  app.add_option("--name", options.name, "this node's name (default: the host's)")
+      ->check(CLI::Validator(check_name, ""));
+  app.add_option("--address", options.address,
+                 "where tasks on other nodes reach this host (default 127.0.0.1)");
+  app.add_option("--devices", options.devices,
+                 "emulated:COUNTxMODEL-MEMORY, such as emulated:8xH100-80GB; default: no GPUs");
+  app.add_option("--shim", options.shim, "the program keel-shim (default: beside this one)");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : 2;
+  }
+  if (const std::string wrong = check_name(options.name); !wrong.empty()) {
+    std::fprintf(stderr, "--name: %s\n", wrong.c_str());
+    return 2;
+  }
+  return options;
+}
+
+}  // namespace keel
