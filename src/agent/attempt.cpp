@@ -35,13 +35,6 @@ std::string joined(const std::vector<DeviceId>& devices) {
   return text;
 }
 
-BeginPrepare begin_prepare(const Claim& claim) {
-  return {{.key = claim.key,
-           .spec = claim.spec,
-           .owner = claim.order.owner,
-           .env = environment(claim.key, claim.order, claim.spec)}};
-}
-
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> environment(const TaskKey& key,
@@ -83,7 +76,7 @@ AgentCore::AgentCore(NodeInventory inventory, Claims::Kept kept)
 std::vector<AgentAction> AgentCore::resumed() {
   Actions actions;
   for (const auto& [key, claim] : claims_) {
-    if (claim.phase == TaskPhase::preparing) actions.push_back(begin_prepare(claim));
+    if (claim.phase == TaskPhase::preparing) begin(claim, actions);
     if (claim.stop && is_live(claim)) actions.push_back(StopTask{key, *claim.stop});
   }
   return actions;
@@ -186,7 +179,7 @@ void AgentCore::prepare(const Duty& duty, const Prepare& order, Instant until, c
   for (const DeviceId& device : order.devices) floors_[device] = duty.token;
   if (!order.devices.empty()) actions.push_back(WriteFloors{});
   write(claim, actions);
-  actions.push_back(begin_prepare(claim));
+  begin(claim, actions);
   claims_.emplace(claim.key, std::move(claim));
 }
 
@@ -214,16 +207,16 @@ std::optional<std::string> AgentCore::held_by_another(const Duty& duty,
 std::vector<AgentAction> AgentCore::prepared(const TaskKey& key,
                                              const Result<Done, RuntimeError>& outcome) {
   Actions actions;
+  in_flight_.erase(key);
   const auto found = claims_.find(key);
   if (found == claims_.end() || found->second.phase != TaskPhase::preparing) {
-    // It was given up meanwhile, and what the preparation has made is not wanted.
-    if (found == claims_.end() || !found->second.started) actions.push_back(ReleaseTask{key});
+    let_go(key, actions);  // it was given up meanwhile
     return actions;
   }
   Claim& claim = found->second;
   if (!outcome) {
     refuse(claim, Reason::prepare_failed, outcome.error().text, actions);
-    actions.push_back(ReleaseTask{key});
+    let_go(key, actions);
     return actions;
   }
   claim.phase = TaskPhase::prepared;
@@ -257,7 +250,7 @@ void AgentCore::release(Claim& claim, Actions& actions) {
   const bool may_run = is_live(claim) && claim.started;
   if (may_run) return;
   const TaskKey key = claim.key;
-  actions.push_back(ReleaseTask{key});
+  let_go(key, actions);
   actions.push_back(EraseClaim{key});
   claims_.erase(key);
   report_changed_ = true;
@@ -300,7 +293,7 @@ std::vector<AgentAction> AgentCore::observed(const std::vector<Observed>& tasks)
     // Nobody here has claimed it: it must not run.
     if (task.phase == Observed::Phase::prepared ||
         (task.phase == Observed::Phase::ended && task.exit.clean)) {
-      actions.push_back(ReleaseTask{task.key});
+      let_go(task.key, actions);
     } else if (task.phase != Observed::Phase::ended) {
       actions.push_back(StopTask{task.key, StopCause::superseded});
     }
@@ -341,7 +334,7 @@ std::vector<AgentAction> AgentCore::tick(Instant now) {
     const bool waits = claim.phase == TaskPhase::preparing || claim.phase == TaskPhase::prepared;
     if (!waits || claim.started || claim.claim_until > now) continue;
     refuse(claim, Reason::claim_expired, "START did not come in time", actions);
-    actions.push_back(ReleaseTask{key});
+    let_go(key, actions);
   }
   return actions;
 }
@@ -406,6 +399,19 @@ std::optional<Instant> AgentCore::sent_at(ReportNo number) const {
 void AgentCore::write(const Claim& claim, Actions& actions) {
   actions.push_back(WriteClaim{claim});
   report_changed_ = true;
+}
+
+void AgentCore::begin(const Claim& claim, Actions& actions) {
+  in_flight_.insert(claim.key);
+  actions.push_back(BeginPrepare{{.key = claim.key,
+                                  .spec = claim.spec,
+                                  .owner = claim.order.owner,
+                                  .env = environment(claim.key, claim.order, claim.spec)}});
+}
+
+// Clears a task away; what is being prepared just now waits until that is over.
+void AgentCore::let_go(const TaskKey& key, Actions& actions) {
+  if (!in_flight_.contains(key)) actions.push_back(ReleaseTask{key});
 }
 
 }  // namespace keel

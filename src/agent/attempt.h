@@ -10,6 +10,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -114,9 +115,12 @@ class AgentCore {
   void extend_leases(Actions& actions);
   std::optional<Instant> sent_at(ReportNo number) const;
   void write(const Claim& claim, Actions& actions);
+  void begin(const Claim& claim, Actions& actions);
+  void let_go(const TaskKey& key, Actions& actions);
 
   NodeInventory inventory_;
   std::map<TaskKey, Claim> claims_;
+  std::set<TaskKey> in_flight_;  // being prepared aside just now
   std::map<DeviceId, FencingToken> floors_;
   std::optional<AgentTerms> terms_;  // while connected and welcomed
   Duration disconnect_stop_{};
