@@ -301,6 +301,7 @@ void Controller::update_placeable(const NodeId& node) {
 void Controller::send(const Duty& duty) {
   const auto session = sessions_.find(duty.node);
   if (session == sessions_.end() || !session->second.heard_in_full) return;
+  if (!sent_.insert({duty.key, duty.token, duty.kind.index()}).second) return;
   turn_.to_agents.push_back({duty.node, session->second.number,
                              ToAgent::Do{session->second.last_report, duty}});
 }
@@ -320,6 +321,7 @@ void Controller::finish_turn() {
   turn_.batch.holdings = state_.take_holding_changes();
   turn_.batch.last_token = state_.last_token();
   keys_of_turn_.clear();
+  sent_.clear();
 }
 
 }  // namespace keel

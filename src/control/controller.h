@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -117,6 +118,7 @@ class Controller {
   std::set<JobId> changed_;
   std::set<JobId> ask_;  // jobs whose agents have something new to do
   std::set<NodeId> changed_nodes_;
+  std::set<std::tuple<TaskKey, FencingToken, std::size_t>> sent_;  // duties, each once a turn
 };
 
 }  // namespace keel

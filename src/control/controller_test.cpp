@@ -1,0 +1,301 @@
+#include "control/controller.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace keel {
+namespace {
+
+const NodeId n1{"n1"};
+
+// A controller, its store as a list of batches, and one node of four GPUs that says what it is told to.
+struct World {
+  Policy policy;
+  Instant now{seconds(1000).us};
+  Controller controller{policy, Epoch{1}, Loaded{}, now};
+  std::vector<StoredEvent> log;
+  std::map<JobId, Job> rows;
+  std::uint64_t next_id = 1;
+  std::uint64_t reports = 0;
+  Turn last;
+
+  const Turn& turn(std::vector<Input> inputs = {}, Lookups lookups = {}) {
+    for (const Input& input : inputs) {
+      if (std::holds_alternative<SubmitInput>(input)) lookups.fresh_ids.push_back({next_id++});
+    }
+    last = controller.decide(now, std::move(inputs), lookups);
+    EXPECT_EQ(last.after.value, log.size());
+    log.insert(log.end(), last.batch.events.begin(), last.batch.events.end());
+    for (const Job& job : last.batch.jobs) rows[job.id] = job;
+    return last;
+  }
+  void connect(SessionNo session = {1}) {
+    NodeInventory inventory{.id = n1, .address = "a", .cpu = {64'000}, .memory = gibibytes(64)};
+    for (const char* uuid : {"g0", "g1", "g2", "g3"}) {
+      inventory.devices.push_back({.id = {uuid}, .model = "h100"});
+    }
+    turn({AgentConnected{n1, session, inventory}});
+  }
+  const Turn& report(std::vector<TaskReport> tasks, SessionNo session = {1}) {
+    return turn({AgentReported{n1, session, {{++reports}, true, std::nullopt, std::move(tasks)}}});
+  }
+  SubmitInput submit(std::uint32_t tasks, std::uint32_t gpus, std::string key = "",
+                     std::uint8_t said = 1) {
+    JobSpec spec{.gang = {.tasks = tasks, .gpus_per_task = gpus}, .time_limit = hours(1)};
+    return {.ticket = {1}, .owner = {.user = "ana"}, .key = std::move(key),
+            .said = Digest{{said}}, .spec = spec};
+  }
+  JobState state(std::uint64_t job) const { return rows.at({job}).state; }
+  std::vector<TaskReport> all(JobId id, TaskPhase phase, Exit exit = {}) const {
+    std::vector<TaskReport> tasks;
+    const Job& job = rows.at(id);
+    for (std::uint32_t i = 0; i < job.tasks.size(); ++i) {
+      tasks.push_back({{id, job.attempt, i}, job.token, phase, exit});
+    }
+    return tasks;
+  }
+  template <class Kind>
+  int sent() const {
+    return static_cast<int>(std::ranges::count_if(last.to_agents, [](const ToAgent& out) {
+      const auto* due = std::get_if<ToAgent::Do>(&out.message);
+      return due != nullptr && std::holds_alternative<Kind>(due->duty.kind);
+    }));
+  }
+};
+
+TEST(Controller, a_job_goes_from_submission_to_success) {
+  World world;
+  world.connect();
+  world.report({});
+  world.turn({world.submit(2, 2)});
+  EXPECT_EQ(world.state(1), JobState::reserved);
+  EXPECT_EQ(world.sent<Prepare>(), 2);
+  world.report(world.all({1}, TaskPhase::prepared));
+  EXPECT_EQ(world.state(1), JobState::launching);
+  EXPECT_EQ(world.sent<Start>(), 2);
+  world.report(world.all({1}, TaskPhase::running));
+  EXPECT_EQ(world.state(1), JobState::running);
+  world.report(world.all({1}, TaskPhase::ended));
+  EXPECT_EQ(world.state(1), JobState::finishing);
+  EXPECT_EQ(world.sent<Commit>(), 2);
+  world.report(world.all({1}, TaskPhase::settled));
+  EXPECT_EQ(world.state(1), JobState::succeeded);
+  EXPECT_EQ(world.sent<Release>(), 2);
+  EXPECT_TRUE(world.controller.state().jobs().empty()) << "it leaves memory; the store keeps it";
+  EXPECT_EQ(world.controller.alarms(), 0U);
+}
+
+TEST(Controller, nothing_is_placed_on_a_node_before_its_first_full_report) {
+  World world;
+  world.connect();
+  world.turn({world.submit(1, 1)});
+  EXPECT_EQ(world.state(1), JobState::queued);
+  world.report({});
+  EXPECT_EQ(world.state(1), JobState::reserved);
+}
+
+TEST(Controller, a_key_makes_one_job_and_names_it_ever_after) {
+  World world;
+  world.turn({world.submit(1, 1, "k"), world.submit(1, 1, "k"), world.submit(1, 1, "k", 2)});
+  ASSERT_EQ(world.last.answers.size(), 3U);
+  EXPECT_FALSE(std::get<SubmitAnswer>(world.last.answers[0].kind).existing);
+  EXPECT_TRUE(std::get<SubmitAnswer>(world.last.answers[1].kind).existing);
+  EXPECT_EQ(std::get<KeyConflict>(world.last.answers[2].kind).first, JobId{1});
+  EXPECT_EQ(world.rows.size(), 1U);
+  Lookups stored;
+  stored.keys[{"ana", "k"}] = {JobId{77}, Digest{{1}}};
+  world.turn({world.submit(1, 1, "k"), world.submit(1, 1, "k", 2)}, stored);
+  EXPECT_EQ(std::get<SubmitAnswer>(world.last.answers[0].kind).job, JobId{77});
+  EXPECT_EQ(std::get<KeyConflict>(world.last.answers[1].kind).first, JobId{77});
+  auto another = world.submit(1, 1, "k");
+  another.owner.user = "ben";
+  world.turn({another});
+  EXPECT_FALSE(std::get<SubmitAnswer>(world.last.answers[0].kind).existing) << "keys are per user";
+}
+
+TEST(Controller, two_jobs_that_want_more_than_there_is_take_turns) {
+  World world;
+  world.connect();
+  world.report({});
+  world.turn({world.submit(1, 3), world.submit(1, 2)});
+  EXPECT_EQ(world.state(1), JobState::reserved);
+  EXPECT_EQ(world.state(2), JobState::queued);
+  world.turn({ReasonsInput{{9}, {{2}, {1}}}});
+  const auto& reasons = std::get<ReasonsAnswer>(world.last.answers[0].kind).reasons;
+  ASSERT_EQ(reasons.size(), 1U);
+  EXPECT_EQ(reasons[0].second, Reason::no_free_gpus);
+  world.turn({CancelInput{{2}, {1}}});
+  EXPECT_EQ(world.state(1), JobState::canceled);
+  EXPECT_EQ(world.state(2), JobState::reserved) << "nothing of job 1 was started";
+}
+
+TEST(Controller, devices_of_a_canceled_job_are_free_only_once_its_end_was_observed) {
+  World world;
+  world.connect();
+  world.report({});
+  world.turn({world.submit(1, 4), world.submit(1, 1)});
+  world.report(world.all({1}, TaskPhase::prepared));
+  world.turn({CancelInput{{2}, {1}}});
+  EXPECT_EQ(world.state(1), JobState::canceled);
+  EXPECT_EQ(world.sent<Stop>(), 1) << "START may have arrived";
+  EXPECT_EQ(world.state(2), JobState::queued);
+  world.turn({CancelInput{{3}, {1}}});
+  EXPECT_EQ(std::get<CancelAnswer>(world.last.answers[0].kind).state, JobState::canceled);
+  world.report(world.all({1}, TaskPhase::running));
+  EXPECT_EQ(world.sent<Stop>(), 1) << "said until it is heard";
+  EXPECT_EQ(world.state(2), JobState::queued);
+  world.report(world.all({1}, TaskPhase::ended, {.kind = ExitKind::signaled, .code = 15}));
+  EXPECT_EQ(world.state(2), JobState::reserved);
+}
+
+TEST(Controller, a_cancel_of_a_job_that_is_over_tells_how_it_ended) {
+  World world;
+  Lookups stored;
+  stored.jobs[{5}] = Job{.id = {5}, .state = JobState::failed};
+  world.turn({CancelInput{{1}, {5}}, CancelInput{{2}, {6}}}, stored);
+  EXPECT_EQ(std::get<CancelAnswer>(world.last.answers[0].kind).state, JobState::failed);
+  EXPECT_EQ(std::get<NoSuchJob>(world.last.answers[1].kind).job, JobId{6});
+  EXPECT_TRUE(world.log.empty());
+}
+
+TEST(Controller, one_failed_task_stops_the_gang_and_the_job_names_it) {
+  World world;
+  world.connect();
+  world.report({});
+  world.turn({world.submit(2, 1)});
+  world.report(world.all({1}, TaskPhase::prepared));
+  world.report(world.all({1}, TaskPhase::running));
+  auto tasks = world.all({1}, TaskPhase::running);
+  tasks[1].phase = TaskPhase::ended;
+  tasks[1].exit = {.kind = ExitKind::exited, .code = 3};
+  world.report(tasks);
+  EXPECT_EQ(world.sent<Stop>(), 1) << "for the other one";
+  tasks[0].phase = TaskPhase::ended;
+  tasks[0].exit = {.kind = ExitKind::signaled, .code = 15, .cause = StopCause::sibling_failed};
+  world.report(tasks);
+  EXPECT_EQ(world.state(1), JobState::failed);
+  EXPECT_EQ(world.rows.at({1}).first_failed, 1U);
+  EXPECT_EQ(world.rows.at({1}).reason, Reason::program_failed);
+}
+
+TEST(Controller, a_silent_node_leaves_its_job_unknown_and_its_return_brings_it_back) {
+  World world;
+  world.connect();
+  world.report({});
+  world.turn({world.submit(1, 1)});
+  world.report(world.all({1}, TaskPhase::prepared));
+  world.report(world.all({1}, TaskPhase::running));
+  world.now = world.now + world.policy.silence;
+  world.turn();
+  EXPECT_EQ(world.state(1), JobState::unknown);
+  EXPECT_EQ(world.controller.state().find(n1)->state, NodeState::unreachable);
+  world.connect({2});
+  world.report(world.all({1}, TaskPhase::running), {2});
+  EXPECT_EQ(world.state(1), JobState::running);
+}
+
+TEST(Controller, a_job_is_started_over_only_after_the_proof_that_it_was_stopped) {
+  World world;
+  world.connect();
+  world.report({});
+  world.turn({world.submit(1, 1)});
+  world.report(world.all({1}, TaskPhase::prepared));
+  world.report(world.all({1}, TaskPhase::running));
+  const Instant heard = world.now;
+  const Duration bound = world.policy.disconnect_stop + world.policy.kill_bound;
+  world.now = heard + bound;
+  world.turn();
+  EXPECT_EQ(world.state(1), JobState::unknown) << "its clock may run slow";
+  world.now = heard + bound + Duration{bound.us / 100} + seconds(2);
+  world.turn();
+  EXPECT_EQ(world.state(1), JobState::queued);
+  EXPECT_EQ(world.rows.at({1}).reason, Reason::node_lost);
+}
+
+TEST(Controller, a_report_of_a_session_that_was_replaced_is_not_heard) {
+  World world;
+  world.connect({2});
+  world.report({}, {1});
+  world.turn({world.submit(1, 1)});
+  EXPECT_EQ(world.state(1), JobState::queued);
+  world.report({}, {2});
+  EXPECT_EQ(world.state(1), JobState::reserved);
+}
+
+TEST(Controller, a_heartbeat_stores_nothing_and_is_acknowledged) {
+  World world;
+  world.connect();
+  world.report({});
+  const std::size_t before = world.log.size();
+  world.turn({AgentReported{n1, {1}, {.number = {9}}}});
+  EXPECT_EQ(world.log.size(), before);
+  ASSERT_EQ(world.last.to_agents.size(), 1U);
+  EXPECT_EQ(std::get<ToAgent::Ack>(world.last.to_agents[0].message).report, ReportNo{9});
+}
+
+TEST(Controller, a_pass_stops_at_its_bound_and_goes_on_in_the_next_turn) {
+  World world;
+  world.policy.candidates_per_turn_max = 2;
+  Controller bounded(world.policy, Epoch{1}, Loaded{}, world.now);
+  std::vector<Input> inputs;
+  Lookups lookups;
+  for (std::uint64_t id = 1; id <= 5; ++id) {
+    inputs.push_back(world.submit(1, 99));
+    lookups.fresh_ids.push_back({id});
+  }
+  NodeInventory inventory{.id = n1, .devices = {{.id = {"g"}, .model = "m"}}};
+  bounded.decide(world.now, {AgentConnected{n1, {1}, inventory}}, {});
+  bounded.decide(world.now, std::move(inputs), lookups);
+  EXPECT_EQ(bounded.next_wake(), world.now) << "three are still to be looked at";
+  bounded.decide(world.now, {}, {});
+  bounded.decide(world.now, {}, {});
+  bounded.decide(world.now, {}, {});
+  EXPECT_GT(bounded.next_wake(), world.now);
+}
+
+TEST(Controller, what_recovery_reads_is_what_was_in_memory) {
+  World world;
+  world.connect();
+  world.report({});
+  world.turn({world.submit(2, 1), world.submit(1, 4), world.submit(1, 1)});
+  world.report(world.all({1}, TaskPhase::prepared));
+  Loaded loaded{.seq = {world.log.size()}, .at = world.now,
+                .last_token = world.controller.state().last_token()};
+  for (const auto& [id, job] : world.rows) loaded.jobs.push_back(job);
+  loaded.nodes.push_back(*world.controller.state().find(n1));
+  Controller next(world.policy, Epoch{2}, loaded, world.now);
+  EXPECT_EQ(next.state().jobs(), world.controller.state().jobs());
+  EXPECT_EQ(next.state().line(), world.controller.state().line());
+  EXPECT_EQ(next.state().use_of(n1).devices, world.controller.state().use_of(n1).devices);
+  EXPECT_EQ(next.state().use_of(n1).ports, world.controller.state().use_of(n1).ports);
+  const Turn first = next.decide(world.now, {}, {});
+  EXPECT_TRUE(first.batch.events.empty());
+  EXPECT_TRUE(first.to_agents.empty()) << "nobody is connected yet";
+}
+
+TEST(Controller, folding_the_log_gives_the_rows) {
+  World world;
+  world.connect();
+  world.report({});
+  world.turn({world.submit(2, 1), world.submit(1, 4), world.submit(1, 1)});
+  world.report(world.all({1}, TaskPhase::prepared));
+  world.report(world.all({1}, TaskPhase::running));
+  world.turn({CancelInput{{1}, {2}}});
+  world.report(world.all({1}, TaskPhase::ended));
+  world.report(world.all({1}, TaskPhase::settled));
+  State state;
+  std::map<JobId, Job> folded;
+  for (const StoredEvent& event : world.log) {
+    if (const auto* fact = std::get_if<JobFact>(&event.fact)) {
+      ASSERT_TRUE(state.apply(event.at, *fact));
+      folded[fact->job] = *state.find(fact->job);
+    } else {
+      state.apply(event.at, std::get<NodeFact>(event.fact));
+    }
+  }
+  EXPECT_EQ(folded, world.rows);
+}
+
+}  // namespace
+}  // namespace keel
