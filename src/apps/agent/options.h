@@ -8,13 +8,13 @@
 namespace keel {
 
 struct AgentOptions {
-  std::string server;      // "unix:PATH" or a loopback address
-  std::string token_file;  // of the operator token, for a loopback address
-  std::string state;       // directory: claims, tasks, outputs
-  std::string name;        // of this node
-  std::string address;     // where the tasks of a gang reach this host
-  std::string devices;     // "emulated:8xH100-80GB", or empty: no GPUs
-  std::string shim;        // the program keel-shim
+  std::string server{};      // "unix:PATH" or a loopback address
+  std::string token_file{};  // of the operator token, for a loopback address
+  std::string state{};       // directory: claims, tasks, outputs
+  std::string name{};        // of this node
+  std::string address{};     // where the tasks of a gang reach this host
+  std::string devices{};     // "emulated:8xH100-80GB", or empty: no GPUs
+  std::string shim{};        // the program keel-shim
 };
 
 // The options, or the exit code with which to end: help was asked for, or something was wrong and has
