@@ -41,10 +41,10 @@ TEST(Gate, tcp_takes_exactly_the_token) {
   EXPECT_EQ(caller->door, Caller::Door::token);
   EXPECT_TRUE(caller->is_operator);
   for (const std::string& said :
-       {std::string(), token, "Basic " + token, "Bearer", std::string("Bearer "),
+       {std::string(), token, "Basic " + token, std::string("Bearer"), std::string("Bearer "),
         "Bearer " + token + "0", "Bearer " + token.substr(1), "Bearer  " + token,
         "Bearer " + token + " ", "Bearer " + std::string(32, '\0'),
-        "Bearer 0123456789ABCDEF0123456789ABCDEF"}) {
+        std::string("Bearer 0123456789ABCDEF0123456789ABCDEF")}) {
     auto refused = gate.admit(tcp, said);
     ASSERT_FALSE(refused) << said;
     EXPECT_EQ(refused.error().code(), "unauthenticated");

@@ -18,9 +18,10 @@ constexpr Duration log_retry = milliseconds(300);
 constexpr Duration until_deadline = hours(1);  // wait_ms ends it sooner
 
 struct Deadline {
-  SteadyClock::time_point at = SteadyClock::now();
+  SteadyClock::time_point at;
 
-  explicit Deadline(std::int32_t wait_ms) : at(at + std::chrono::milliseconds(wait_ms)) {}
+  explicit Deadline(std::int32_t wait_ms)
+      : at(SteadyClock::now() + std::chrono::milliseconds(wait_ms)) {}
 
   Duration left() const {
     auto left = std::chrono::duration_cast<std::chrono::microseconds>(at - SteadyClock::now());
@@ -90,7 +91,7 @@ void Front::follow_events(std::shared_ptr<EventPoll> poll) {
     return poll->reply(store_unreadable());
   }
   Duration left = poll->deadline.left();
-  if (events->empty() && left > Duration{}) {
+  if (events->empty() && left > Duration{} && !parts_.feed.is_closed()) {
     bool waits =
         parts_.feed.wait_for_change(poll->job, seen, left, [this, poll] { follow_events(poll); });
     if (!waits) poll->reply(too_many_wait());
@@ -181,7 +182,7 @@ void Front::ask_agent(std::shared_ptr<LogPoll> poll, const Job& job, AttemptNo a
 
 void Front::wait_for_log(std::shared_ptr<LogPoll> poll, const Job& job, Duration at_most) {
   Duration left = std::min(poll->deadline.left(), at_most);
-  if (is_terminal(job.state) || left == Duration{}) {
+  if (is_terminal(job.state) || left == Duration{} || parts_.feed.is_closed()) {
     return poll->reply_nothing(is_terminal(job.state));
   }
   bool waits =

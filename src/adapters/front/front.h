@@ -17,6 +17,7 @@
 #include "adapters/front/caller.h"
 #include "adapters/front/error.h"
 #include "adapters/front/files.h"
+#include "adapters/front/people.h"
 #include "adapters/inbox/inbox.h"
 #include "base/result.h"
 #include "keel/v1/api.pb.h"
@@ -69,7 +70,7 @@ class Front {
   struct EventPoll;
   struct LogPoll;
 
-  Result<Owner, pb::ApiError> owner_of(const Caller& caller) const;
+  Result<Owner, pb::ApiError> owner_of(const Caller& caller);
   Result<JobRecord, pb::ApiError> find(const Caller& caller, const std::string& job);
   Result<JobRecord, pb::ApiError> read(JobId id);
   std::optional<pb::ApiError> missing_file(const pb::JobSpec& spec, const SaidSpec& said);
@@ -88,6 +89,7 @@ class Front {
                                                       std::uint32_t task);
 
   Parts parts_;
+  People people_;
   // What jobs ask for as a model, of every device ever shown: a uuid never changes its model.
   std::mutex models_mutex_;
   std::map<DeviceId, std::string> models_;

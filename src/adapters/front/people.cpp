@@ -2,6 +2,7 @@
 
 #include <pwd.h>
 
+#include <cerrno>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,22 @@ Owner person(std::uint32_t uid, std::uint32_t gid) {
   std::string name = found && found->pw_name ? as_utf8(found->pw_name) : "";
   if (name.empty()) name = "uid-" + std::to_string(uid);
   return {name, uid, gid};
+}
+
+Owner People::find(std::uint32_t uid, std::uint32_t gid) {
+  auto now = SteadyClock::now();
+  {
+    std::lock_guard lock(mutex_);
+    auto known = names_.find(uid);
+    if (known != names_.end() && now - known->second.second < remembered_for) {
+      return {known->second.first, uid, gid};
+    }
+  }
+  Owner owner = person(uid, gid);  // without the lock: it may take its time
+  std::lock_guard lock(mutex_);
+  if (names_.size() >= remembered_max) names_.clear();
+  names_[uid] = {owner.user, now};
+  return owner;
 }
 
 }  // namespace keel

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "adapters/front/front.h"
-#include "adapters/front/people.h"
 #include "model/limits.h"
 #include "wire/convert.h"
 #include "wire/spec.h"
@@ -97,8 +96,8 @@ std::optional<pb::ApiError> Front::missing_file(const pb::JobSpec& spec, const S
   return std::nullopt;
 }
 
-Result<Owner, pb::ApiError> Front::owner_of(const Caller& caller) const {
-  if (caller.door == Caller::Door::local) return person(caller.uid, caller.gid);
+Result<Owner, pb::ApiError> Front::owner_of(const Caller& caller) {
+  if (caller.door == Caller::Door::local) return people_.find(caller.uid, caller.gid);
   if (parts_.token_owner) return *parts_.token_owner;
   return refuse(
       ErrorCode::denied,

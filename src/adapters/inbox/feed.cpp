@@ -50,6 +50,11 @@ void Feed::close() {
   while (!waiters_.empty()) wake(waiters_.begin());
 }
 
+bool Feed::is_closed() {
+  std::lock_guard lock(mutex_);
+  return closed_;
+}
+
 void Feed::pass_deadline(std::uint64_t waiter) {
   std::lock_guard lock(mutex_);
   // It may have been woken while the deadline was already under way.

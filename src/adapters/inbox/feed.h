@@ -35,8 +35,9 @@ class Feed {
   // `then` is never run, where too many wait already: refuse with `busy`.
   bool wait_for_change(JobId job, Seq after, Duration at_most, std::function<void()> then);
 
-  // Lets everybody who waits go now, and from then on at once.
+  // Lets everybody who waits go now, and from then on at once: nobody should wait again.
   void close();
+  bool is_closed();
 
  private:
   struct Waiter {

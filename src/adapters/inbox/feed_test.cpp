@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <thread>
 
 namespace keel {
 namespace {
@@ -133,6 +134,17 @@ TEST(Timer, after_stop_nothing_runs) {
   timer.after(Duration{}, [&] { ran = true; });
   std::this_thread::sleep_for(milliseconds(60));
   EXPECT_FALSE(ran);
+}
+
+TEST(Timer, stop_runs_what_is_due_and_drops_the_rest) {
+  Timer timer;
+  std::atomic<int> ran{};
+  timer.after(Duration{},
+              [&] { std::this_thread::sleep_for(a_little); });  // keeps the others waiting
+  for (int i = 0; i < 10; ++i) timer.after(Duration{}, [&] { ++ran; });
+  timer.after(hours(1), [&] { ran = 100; });
+  timer.stop();
+  EXPECT_EQ(ran, 10);
 }
 
 }  // namespace

@@ -33,25 +33,27 @@ bool Timer::cancel(Id id) {
 }
 
 void Timer::stop() {
-  std::map<Due, std::function<void()>> dropped;
   {
     std::lock_guard lock(mutex_);
-    stopped_ = true;
-    dropped.swap(waiting_);
-    due_.clear();
+    if (!stopped_) stopped_ = Clock::now();
   }
   changed_.notify_one();
-  if (thread_.joinable() && thread_.get_id() != std::this_thread::get_id()) thread_.join();
+  if (thread_.joinable()) thread_.join();
+  std::map<Due, std::function<void()>> dropped;
+  std::lock_guard lock(mutex_);
+  dropped.swap(waiting_);
+  due_.clear();
 }
 
 void Timer::run() {
   std::unique_lock lock(mutex_);
-  while (!stopped_) {
-    if (waiting_.empty()) {
+  while (true) {
+    auto first = waiting_.begin();
+    if (stopped_ && (first == waiting_.end() || first->first.first > *stopped_)) return;
+    if (first == waiting_.end()) {
       changed_.wait(lock);
       continue;
     }
-    auto first = waiting_.begin();
     if (Clock::now() < first->first.first) {
       auto at = first->first.first;  // a copy: the entry may go while we wait
       changed_.wait_until(lock, at);

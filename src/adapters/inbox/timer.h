@@ -2,11 +2,13 @@
 // thread that noticed it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -32,7 +34,8 @@ class Timer {
   // True where the function had not begun and now never will.
   bool cancel(Id id);
 
-  // Drops what waits, and gives back once the function that runs just now has ended.
+  // Runs what is due by now, so that whoever was just told to go is let go; drops the rest. Not
+  // from a function that the timer runs.
   void stop();
 
  private:
@@ -46,7 +49,7 @@ class Timer {
   std::map<Due, std::function<void()>> waiting_;
   std::unordered_map<Id, Clock::time_point> due_;
   Id last_id_{};
-  bool stopped_{};
+  std::optional<Clock::time_point> stopped_;
   std::thread thread_;  // last: it uses everything above
 };
 
