@@ -85,7 +85,7 @@ class Store {
   //           numbered from `after` on or going back in time; a Reserved event whose token is not
   //           above all earlier ones; a `last_token` that goes down; a stored job with another
   //           user, key, said or spec than before; a job without its spec, a holding without its
-  //           job; a device freed that nobody holds.
+  //           job; a device freed that nobody holds; a value that could not be read back.
   // returns   the new last position: after + events.size().
   // threads   one caller at a time.
   virtual Result<Seq, StoreError> append(Epoch epoch, Seq after, const Batch& batch) = 0;

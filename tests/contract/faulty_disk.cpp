@@ -1,5 +1,5 @@
-// A SQLite VFS (https://www.sqlite.org/vfs.html) around the default one. Every method but xWrite and
-// xSync goes straight through.
+// A SQLite VFS (https://www.sqlite.org/vfs.html) around the default one. Every method but xWrite
+// and xSync goes straight through.
 #include "tests/contract/faulty_disk.h"
 
 #include <sqlite3.h>
@@ -63,41 +63,37 @@ sqlite3_file* real_file(sqlite3_file* file) { return FaultyFile::of(file).real; 
 const sqlite3_io_methods methods = {
     .iVersion = 2,
     .xClose = FaultyFile::close,
-    .xRead = [](sqlite3_file* f, void* to, int size, sqlite3_int64 at) {
-      return real_methods(f).xRead(real_file(f), to, size, at);
-    },
+    .xRead = [](sqlite3_file* f, void* to, int size,
+                sqlite3_int64 at) { return real_methods(f).xRead(real_file(f), to, size, at); },
     .xWrite = FaultyFile::write,
-    .xTruncate = [](sqlite3_file* f, sqlite3_int64 size) {
-      return real_methods(f).xTruncate(real_file(f), size);
-    },
+    .xTruncate = [](sqlite3_file* f,
+                    sqlite3_int64 size) { return real_methods(f).xTruncate(real_file(f), size); },
     .xSync = FaultyFile::sync,
-    .xFileSize = [](sqlite3_file* f, sqlite3_int64* size) {
-      return real_methods(f).xFileSize(real_file(f), size);
-    },
+    .xFileSize = [](sqlite3_file* f,
+                    sqlite3_int64* size) { return real_methods(f).xFileSize(real_file(f), size); },
     .xLock = [](sqlite3_file* f, int lock) { return real_methods(f).xLock(real_file(f), lock); },
-    .xUnlock = [](sqlite3_file* f, int lock) {
-      return real_methods(f).xUnlock(real_file(f), lock);
-    },
-    .xCheckReservedLock = [](sqlite3_file* f, int* held) {
-      return real_methods(f).xCheckReservedLock(real_file(f), held);
-    },
-    .xFileControl = [](sqlite3_file* f, int what, void* argument) {
-      return real_methods(f).xFileControl(real_file(f), what, argument);
-    },
+    .xUnlock = [](sqlite3_file* f,
+                  int lock) { return real_methods(f).xUnlock(real_file(f), lock); },
+    .xCheckReservedLock =
+        [](sqlite3_file* f, int* held) {
+          return real_methods(f).xCheckReservedLock(real_file(f), held);
+        },
+    .xFileControl =
+        [](sqlite3_file* f, int what, void* argument) {
+          return real_methods(f).xFileControl(real_file(f), what, argument);
+        },
     .xSectorSize = [](sqlite3_file* f) { return real_methods(f).xSectorSize(real_file(f)); },
-    .xDeviceCharacteristics = [](sqlite3_file* f) {
-      return real_methods(f).xDeviceCharacteristics(real_file(f));
-    },
-    .xShmMap = [](sqlite3_file* f, int page, int size, int extend, void volatile** to) {
-      return real_methods(f).xShmMap(real_file(f), page, size, extend, to);
-    },
-    .xShmLock = [](sqlite3_file* f, int offset, int n, int flags) {
-      return real_methods(f).xShmLock(real_file(f), offset, n, flags);
-    },
+    .xDeviceCharacteristics =
+        [](sqlite3_file* f) { return real_methods(f).xDeviceCharacteristics(real_file(f)); },
+    .xShmMap =
+        [](sqlite3_file* f, int page, int size, int extend, void volatile** to) {
+          return real_methods(f).xShmMap(real_file(f), page, size, extend, to);
+        },
+    .xShmLock = [](sqlite3_file* f, int offset, int n,
+                   int flags) { return real_methods(f).xShmLock(real_file(f), offset, n, flags); },
     .xShmBarrier = [](sqlite3_file* f) { real_methods(f).xShmBarrier(real_file(f)); },
-    .xShmUnmap = [](sqlite3_file* f, int remove) {
-      return real_methods(f).xShmUnmap(real_file(f), remove);
-    },
+    .xShmUnmap = [](sqlite3_file* f,
+                    int remove) { return real_methods(f).xShmUnmap(real_file(f), remove); },
     .xFetch = nullptr,
     .xUnfetch = nullptr,
 };

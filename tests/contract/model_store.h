@@ -1,6 +1,6 @@
-// The obvious store: everything in memory, and each promise of ports/store.h written down the way it
-// reads. It must pass the same suite as the real ones, and the random test compares them with it.
-// For other tests it is the store that needs no disk.
+// The obvious store: everything in memory, and each promise of ports/store.h written down the way
+// it reads. It must pass the same suite as the real ones, and the random test compares them with
+// it. For other tests it is the store that needs no disk.
 #pragma once
 
 #include <map>

@@ -8,11 +8,9 @@ namespace {
 class ModelPlace final : public Place {
  public:
   std::unique_ptr<Store> open() override { return std::make_unique<ModelStore>(rows_); }
-  std::unique_ptr<Records> open_records() override {
-    return std::make_unique<ModelRecords>(rows_);
-  }
-  // Nothing is lost by a crash that memory would not have lost anyway; what was opened before is cut
-  // off by a copy.
+  std::unique_ptr<Records> open_records() override { return std::make_unique<ModelRecords>(rows_); }
+  // Nothing is lost by a crash that memory would not have lost anyway; what was opened before is
+  // cut off by a copy.
   void crash() override {
     const auto copy = std::make_shared<ModelRows>();
     copy->epoch = rows_->epoch;
@@ -30,10 +28,10 @@ class ModelPlace final : public Place {
   std::shared_ptr<ModelRows> rows_ = std::make_shared<ModelRows>();
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Model, StoreContract,
-    testing::Values(Candidate{"model", [] { return std::make_unique<ModelPlace>(); }}),
-    [](const auto& candidate) { return candidate.param.name; });
+INSTANTIATE_TEST_SUITE_P(Model, StoreContract,
+                         testing::Values(Candidate{"model",
+                                                   [] { return std::make_unique<ModelPlace>(); }}),
+                         [](const auto& candidate) { return candidate.param.name; });
 
 }  // namespace
 }  // namespace keel

@@ -60,14 +60,14 @@ JobSpec sample_spec(const std::string& name) {
 }
 
 Node sample_node(const std::string& name) {
-  return {.inventory = {.id = {name},
-                        .boot_id = "boot-1",
-                        .address = "10.0.0.7",
-                        .cpu = {64'000},
-                        .memory = gibibytes(512),
-                        .devices = {{{"GPU-0"}, "h100-80gb", gibibytes(80),
-                                     DeviceHealth::degraded, true}},
-                        .warnings = {"no cgroup for pids"}},
+  return {.inventory =
+              {.id = {name},
+               .boot_id = "boot-1",
+               .address = "10.0.0.7",
+               .cpu = {64'000},
+               .memory = gibibytes(512),
+               .devices = {{{"GPU-0"}, "h100-80gb", gibibytes(80), DeviceHealth::degraded, true}},
+               .warnings = {"no cgroup for pids"}},
           .state = NodeState::unreachable,
           .since = {123'456}};
 }
@@ -116,8 +116,13 @@ Batch change_of(const Job& job, JobState state) {
 }
 
 Batch reservation_of(const Job& job, FencingToken token, const std::vector<std::string>& devices) {
-  Task task{.node = {"node-1"}, .devices = {}, .port = 29'400, .state = TaskState::reserved,
-            .exit = {}, .started = {}, .ended = {}};
+  Task task{.node = {"node-1"},
+            .devices = {},
+            .port = 29'400,
+            .state = TaskState::reserved,
+            .exit = {},
+            .started = {},
+            .ended = {}};
   for (const std::string& device : devices) task.devices.push_back({device});
   Job reserved = job;
   reserved.state = JobState::reserved;
@@ -125,7 +130,9 @@ Batch reservation_of(const Job& job, FencingToken token, const std::vector<std::
   reserved.token = token;
   reserved.tasks = {task};
 
-  Reserved event{.token = token, .claim_by = {seconds(60).us}, .port = task.port,
+  Reserved event{.token = token,
+                 .claim_by = {seconds(60).us},
+                 .port = task.port,
                  .slots = {{task.node, task.devices}}};
   Batch batch = batch_of(reserved, std::move(event));
   batch.last_token = token;
@@ -150,8 +157,8 @@ Batch settlement_of(const Job& job) {
 
 Batch report_of(const Node& node) {
   Batch batch;
-  batch.events = {{Seq{1}, Instant{seconds(1).us},
-                   NodeFact{node.inventory.id, NodeReported{node.inventory}}}};
+  batch.events = {
+      {Seq{1}, Instant{seconds(1).us}, NodeFact{node.inventory.id, NodeReported{node.inventory}}}};
   batch.nodes = {node};
   return batch;
 }
@@ -172,7 +179,9 @@ Batch fit(Batch batch, Seq after, FencingToken last_token) {
 }
 
 Batch joined(Batch first, const Batch& second) {
-  const auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  const auto add = [](auto& to, const auto& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
   add(first.events, second.events);
   add(first.specs, second.specs);
   add(first.jobs, second.jobs);

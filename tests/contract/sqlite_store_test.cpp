@@ -52,10 +52,10 @@ class SqlitePlace final : public Place {
   int life_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Sqlite, StoreContract,
-    testing::Values(Candidate{"sqlite", [] { return std::make_unique<SqlitePlace>(); }}),
-    [](const auto& candidate) { return candidate.param.name; });
+INSTANTIATE_TEST_SUITE_P(Sqlite, StoreContract,
+                         testing::Values(Candidate{"sqlite",
+                                                   [] { return std::make_unique<SqlitePlace>(); }}),
+                         [](const auto& candidate) { return candidate.param.name; });
 
 }  // namespace
 }  // namespace keel

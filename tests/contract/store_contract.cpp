@@ -26,7 +26,7 @@ void StoreContract::crash() {
   reopen();
 }
 
-Contents StoreContract::contents_of(Store& store, Records& records) {
+Contents contents_of(Store& store, Records& records) {
   const Loaded loaded = store.load().value();
   Contents contents{.seq = loaded.seq,
                     .at = loaded.at,

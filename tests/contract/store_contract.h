@@ -42,13 +42,15 @@ struct Contents {
   Instant at;
   FencingToken last_token;
   std::vector<Job> open_jobs;
-  std::vector<Job> jobs;        // all of them, newest first
-  std::vector<JobSpec> specs;   // of `jobs`
+  std::vector<Job> jobs;            // all of them, newest first
+  std::vector<JobSpec> specs;       // of `jobs`
   std::vector<StoredEvent> events;  // of `jobs`, in that order
   std::vector<Node> nodes;
   std::vector<Holding> holdings;
   friend bool operator==(const Contents&, const Contents&) = default;
 };
+
+Contents contents_of(Store& store, Records& records);
 
 class StoreContract : public testing::TestWithParam<Candidate> {
  protected:
@@ -59,7 +61,6 @@ class StoreContract : public testing::TestWithParam<Candidate> {
   void crash();
 
   Contents contents() { return contents_of(*store_, *records_); }
-  static Contents contents_of(Store& store, Records& records);
 
   // The batch as the next one here: see sample.h.
   Batch fitted(Batch batch) const { return fit(std::move(batch), seq_, last_token_); }

@@ -1,5 +1,5 @@
-// Random batches, good and broken, at a candidate and at the obvious store: both must say the same and
-// hold the same. A failure names its seed and step.
+// Random batches, good and broken, at a candidate and at the obvious store: both must say the same
+// and hold the same. A failure names its seed and step.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -133,9 +133,9 @@ TEST_P(StoreContract, records_are_filtered_newest_first) {
     JobState state;
   };
   using enum JobState;
-  for (const Stored& row : {Stored{3, "ada", queued}, Stored{8, "bob", queued},
-                            Stored{5, "ada", canceled}, Stored{9, "ada", rejected},
-                            Stored{4, "bob", canceled}, Stored{7, "ada", queued}}) {
+  for (const Stored& row :
+       {Stored{3, "ada", queued}, Stored{8, "bob", queued}, Stored{5, "ada", canceled},
+        Stored{9, "ada", rejected}, Stored{4, "bob", canceled}, Stored{7, "ada", queued}}) {
     append(submission_of(sample_job(row.id, row.user)));
     append(change_of(sample_job(row.id, row.user), row.state));
   }

@@ -109,10 +109,9 @@ Result<Digest, FileStoreError> FileStore::put(std::string_view bytes) {
     if (files_.contains(digest)) return digest;
     const auto sum = checked_add(total_.count, size.count);
     if (!sum || *sum > total_max_.count) {
-      return FileStoreError{full, std::to_string(total_.count) + " of " +
-                                      std::to_string(total_max_.count) +
-                                      " bytes are used, no room for " +
-                                      std::to_string(size.count) + " more"};
+      return FileStoreError{
+          full, std::to_string(total_.count) + " of " + std::to_string(total_max_.count) +
+                    " bytes are used, no room for " + std::to_string(size.count) + " more"};
     }
     total_.count = *sum;
   }

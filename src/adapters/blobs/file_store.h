@@ -57,10 +57,10 @@ class FileStore {
   const std::string directory_;
   const Bytes total_max_;
 
-  mutable std::mutex mutex_;        // guards the rest
-  std::map<Digest, Bytes> files_;   // durable ones
-  Bytes total_;                     // of `files_`, and of those that are being written
-  std::uint64_t writes_ = 0;        // numbers the temporary files
+  mutable std::mutex mutex_;       // guards the rest
+  std::map<Digest, Bytes> files_;  // durable ones
+  Bytes total_;                    // of `files_`, and of those that are being written
+  std::uint64_t writes_ = 0;       // numbers the temporary files
 };
 
 }  // namespace keel

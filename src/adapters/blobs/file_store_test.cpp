@@ -30,9 +30,9 @@ class Files : public testing::Test {
     return store ? *std::move(store) : nullptr;
   }
   std::size_t files_on_disk() const {
-    return static_cast<std::size_t>(std::distance(
-        std::filesystem::directory_iterator(directory_ + "/files"),
-        std::filesystem::directory_iterator()));
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(directory_ + "/files"),
+                      std::filesystem::directory_iterator()));
   }
 
   std::string directory_;

@@ -5,8 +5,8 @@
 
 namespace keel {
 
-// The control plane's: the wall clock as it was at the start, from there on driven by CLOCK_BOOTTIME,
-// so that nobody who sets the host's clock moves a deadline. Any thread.
+// The control plane's: the wall clock as it was at the start, from there on driven by
+// CLOCK_BOOTTIME, so that nobody who sets the host's clock moves a deadline. Any thread.
 class SystemClock final : public Clock {
  public:
   // not_before   the time of the last stored event: a wall clock that has been set back since then

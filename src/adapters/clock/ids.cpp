@@ -27,7 +27,8 @@ std::uint64_t random_number() {
 }  // namespace
 
 JobId RandomIds::next_job(Instant now) {
-  const std::int64_t ms = std::clamp(now.us / 1'000 - year_2020_ms, std::int64_t{0}, milliseconds_max);
+  const std::int64_t ms =
+      std::clamp(now.us / 1'000 - year_2020_ms, std::int64_t{0}, milliseconds_max);
   const std::uint64_t random = random_number();
   std::uint64_t id = (static_cast<std::uint64_t>(ms) << random_bits) |
                      (random & ((std::uint64_t{1} << random_bits) - 1));

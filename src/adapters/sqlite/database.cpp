@@ -9,8 +9,9 @@
 namespace keel::sqlite {
 namespace {
 
-// Another process that writes (a second control plane, an operator's shell) is waited for this long.
-constexpr int busy_timeout_ms = 5000;
+// Another process that writes (a second control plane, an operator's shell) is waited for this
+// long.
+constexpr int busy_timeout_ms = 2000;
 
 Failure failure_of(sqlite3* connection, int code) {
   std::string what = connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(code);
@@ -35,9 +36,7 @@ StoreError to_store_error(const Failure& failure) {
     case SQLITE_NOMEM: return {unavailable, failure.what};
     case SQLITE_CONSTRAINT: return {conflict, failure.what};
     case SQLITE_MISUSE:
-    case SQLITE_RANGE:
-      check(false, "SQLite is used as it wants to be");
-      [[fallthrough]];
+    case SQLITE_RANGE: check(false, "SQLite is used as it wants to be"); [[fallthrough]];
     // Also what a missing table gives: somebody else's file, or a damaged schema.
     default: return {unreadable, failure.what};
   }
@@ -47,6 +46,7 @@ Query::Query(sqlite3* connection, sqlite3_stmt* statement, Failure failure)
     : connection_(connection), statement_(statement), failure_(std::move(failure)) {}
 
 Query::~Query() {
+  if (statement_ == nullptr) return;  // it could not be prepared
   // Their result is that of the last step, which next() gave.
   (void)sqlite3_reset(statement_);
   (void)sqlite3_clear_bindings(statement_);
@@ -104,9 +104,9 @@ bool Query::is_null(int column) const {
 }
 
 Result<std::unique_ptr<Database>, Failure> Database::open(const std::string& path, Access access) {
-  const int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
-                    (access == Access::read ? SQLITE_OPEN_READONLY
-                                            : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  const int flags =
+      SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
+      (access == Access::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   sqlite3* connection = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &connection, flags, nullptr);
   auto database = std::make_unique<Database>(connection);

@@ -48,8 +48,8 @@ class Query {
   Query& bind_blob(std::string_view bytes);
   Query& bind_null();
 
-  // Goes on to the next row: true where there is one. Failures of preparing and of binding are given
-  // here, so that calls can be chained.
+  // Goes on to the next row: true where there is one. Failures of preparing and of binding are
+  // given here, so that calls can be chained.
   Result<bool, Failure> next();
 
   std::int64_t integer(int column) const;

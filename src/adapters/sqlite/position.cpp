@@ -6,8 +6,8 @@ namespace keel::sqlite {
 namespace {
 
 StoreError broken(const char* promise, Seq seq) {
-  return {StoreError::Code::conflict, std::string(promise) + " (seq " + std::to_string(seq.value) +
-                                          ")"};
+  return {StoreError::Code::conflict,
+          std::string(promise) + " (seq " + std::to_string(seq.value) + ")"};
 }
 
 const Reserved* reservation_of(const Fact& fact) {
@@ -29,8 +29,7 @@ Result<Position, StoreError> read_position(Database& database) {
 }
 
 Result<Done, StoreError> write_position(Database& database, const Position& position) {
-  Query query =
-      database.query("UPDATE meta SET epoch = ?, seq = ?, at_us = ?, last_token = ?");
+  Query query = database.query("UPDATE meta SET epoch = ?, seq = ?, at_us = ?, last_token = ?");
   query.bind(static_cast<std::int64_t>(position.epoch.value))
       .bind(static_cast<std::int64_t>(position.seq.value))
       .bind(position.at.us)

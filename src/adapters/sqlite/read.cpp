@@ -44,12 +44,11 @@ Result<std::vector<Holding>, StoreError> all_holdings(Database& database) {
     const auto row = query.next();
     if (!row) return to_store_error(row.error());
     if (!*row) return holdings;
-    holdings.push_back(
-        {.device = {std::string(query.bytes(0))},
-         .key = {.job = {from_order(query.integer(1))},
-                 .attempt = {static_cast<std::uint32_t>(query.integer(2))},
-                 .task = static_cast<std::uint32_t>(query.integer(3))},
-         .token = {static_cast<std::uint64_t>(query.integer(4))}});
+    holdings.push_back({.device = {std::string(query.bytes(0))},
+                        .key = {.job = {from_order(query.integer(1))},
+                                .attempt = {static_cast<std::uint32_t>(query.integer(2))},
+                                .task = static_cast<std::uint32_t>(query.integer(3))},
+                        .token = {static_cast<std::uint64_t>(query.integer(4))}});
   }
 }
 

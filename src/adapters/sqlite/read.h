@@ -8,7 +8,7 @@
 
 namespace keel::sqlite {
 
-Result<Seq, StoreError> last_event(Database& database);           // 0 for an empty log
+Result<Seq, StoreError> last_event(Database& database);              // 0 for an empty log
 Result<std::vector<Job>, StoreError> open_jobs(Database& database);  // those that need memory
 Result<std::vector<Node>, StoreError> all_nodes(Database& database);
 Result<std::vector<Holding>, StoreError> all_holdings(Database& database);

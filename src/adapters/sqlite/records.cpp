@@ -28,8 +28,8 @@ Result<Done, StoreError> collect(Query& query, std::vector<JobId>& ids) {
   }
 }
 
-// Each state has its own range in the index, whose newest `limit` ids are candidates; so a search for
-// the few that run does not walk over the million that ended.
+// Each state has its own range in the index, whose newest `limit` ids are candidates; so a search
+// for the few that run does not walk over the million that ended.
 Result<Done, StoreError> collect_in_state(Database& database, const JobFilter& filter,
                                           std::int64_t state, std::int64_t below,
                                           std::vector<JobId>& ids) {
@@ -111,8 +111,8 @@ Result<std::vector<StoredEvent>, StoreError> SqliteRecords::events(JobId job, Se
   std::vector<StoredEvent> events;
   if (after.value > INT64_MAX) return events;
   const std::lock_guard lock(mutex_);
-  Query query = database_->query(
-      "SELECT blob FROM events WHERE job = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3");
+  Query query =
+      database_->query("SELECT blob FROM events WHERE job = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3");
   query.bind(in_order(job.value)).bind(static_cast<std::int64_t>(after.value));
   query.bind(as_limit(limit));
   for (;;) {

@@ -13,7 +13,8 @@ namespace keel {
 
 class SqliteRecords final : public Records {
  public:
-  // Opens the database that a SqliteStore has made at `path`. Errors are those of SqliteStore::open.
+  // Opens the database that a SqliteStore has made at `path`. Errors are those of
+  // SqliteStore::open.
   static Result<std::unique_ptr<SqliteRecords>, StoreError> open(const std::string& path);
 
   // All calls: any thread, one after another.

@@ -19,16 +19,39 @@ StoreError unreadable(const char* what, const std::string& why) {
   return {StoreError::Code::unreadable, std::string("a stored ") + what + ": " + why};
 }
 
+StoreError unstorable(const StoreError& read_back) {
+  return {StoreError::Code::conflict, "could not be read back: " + read_back.detail};
+}
+
 bool parsed(google::protobuf::MessageLite& message, std::string_view blob) {
   return message.ParseFromArray(blob.data(), static_cast<int>(blob.size()));
 }
 
 }  // namespace
 
-std::string to_blob(const Job& job) { return serialised(to_pb(job)); }
-std::string to_blob(const Node& node) { return serialised(to_pb(node)); }
-std::string to_blob(const StoredEvent& event) { return serialised(to_pb(event)); }
-std::string to_blob(const JobSpec& spec) { return serialised(to_pb(spec)); }
+Result<std::string, StoreError> to_blob(const Job& job) {
+  std::string blob = serialised(to_pb(job));
+  if (const auto back = job_of(blob); !back) return unstorable(back.error());
+  return blob;
+}
+
+Result<std::string, StoreError> to_blob(const Node& node) {
+  std::string blob = serialised(to_pb(node));
+  if (const auto back = node_of(blob); !back) return unstorable(back.error());
+  return blob;
+}
+
+Result<std::string, StoreError> to_blob(const StoredEvent& event) {
+  std::string blob = serialised(to_pb(event));
+  if (const auto back = event_of(blob); !back) return unstorable(back.error());
+  return blob;
+}
+
+Result<std::string, StoreError> to_blob(const JobSpec& spec) {
+  std::string blob = serialised(to_pb(spec));
+  if (const auto back = spec_of(blob); !back) return unstorable(back.error());
+  return blob;
+}
 
 Result<Job, StoreError> job_of(std::string_view blob) {
   pb::Job message;

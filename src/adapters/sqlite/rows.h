@@ -1,5 +1,4 @@
-// Model values <-> the bytes in a `blob` column. Bytes that cannot be read are `unreadable`, naming
-// the row: somebody else wrote there, or the disk did.
+// Model values <-> the bytes in a `blob` column.
 #pragma once
 
 #include <string>
@@ -14,11 +13,15 @@
 
 namespace keel::sqlite {
 
-std::string to_blob(const Job& job);
-std::string to_blob(const Node& node);
-std::string to_blob(const StoredEvent& event);
-std::string to_blob(const JobSpec& spec);
+// Reads back what it is about to give, and answers `conflict`, naming the field, where it cannot: a
+// row that nobody can read, say of a name that is no UTF-8, would keep the next start from
+// happening.
+Result<std::string, StoreError> to_blob(const Job& job);
+Result<std::string, StoreError> to_blob(const Node& node);
+Result<std::string, StoreError> to_blob(const StoredEvent& event);
+Result<std::string, StoreError> to_blob(const JobSpec& spec);
 
+// `unreadable` where somebody else wrote those bytes, or the disk did.
 Result<Job, StoreError> job_of(std::string_view blob);
 Result<Node, StoreError> node_of(std::string_view blob);
 Result<StoredEvent, StoreError> event_of(std::string_view blob);

@@ -8,7 +8,8 @@ namespace {
 using Version = std::int64_t;
 
 // Job ids are stored in_order(); all other unsigned numbers as they are. `blob` is the whole value
-// as protobuf (proto/keel/v1); the columns beside it are what SQLite must see: keys, order, filters.
+// as protobuf (proto/keel/v1); the columns beside it are what SQLite must see: keys, order,
+// filters.
 constexpr const char* version_1 = R"sql(
   -- One row. Its first two columns mean the same in every version to come.
   CREATE TABLE meta (
@@ -67,8 +68,9 @@ constexpr const char* version_1 = R"sql(
 constexpr std::array steps_of_this_program = {version_1};
 
 Result<Version, StoreError> version_of(Database& database) {
-  Query tables = database.query("SELECT count(*), count(*) FILTER (WHERE name = 'meta') "
-                                "FROM sqlite_schema WHERE type = 'table'");
+  Query tables = database.query(
+      "SELECT count(*), count(*) FILTER (WHERE name = 'meta') "
+      "FROM sqlite_schema WHERE type = 'table'");
   if (const auto row = tables.next(); !row) return to_store_error(row.error());
   if (tables.integer(0) == 0) return Version{0};
   if (tables.integer(1) == 0) {
@@ -85,9 +87,9 @@ Result<Version, StoreError> version_of(Database& database) {
 Result<Version, StoreError> readable_version(Database& database, Version known) {
   TRY(found, version_of(database));
   if (found >= 0 && found <= known) return found;
-  return StoreError{StoreError::Code::unreadable,
-                    "schema version " + std::to_string(found) + ", and this program knows " +
-                        std::to_string(known)};
+  return StoreError{StoreError::Code::unreadable, "schema version " + std::to_string(found) +
+                                                      ", and this program knows " +
+                                                      std::to_string(known)};
 }
 
 Result<Done, StoreError> take_steps(Database& database, std::span<const char* const> steps,

@@ -15,7 +15,8 @@ namespace {
 
 using enum StoreError::Code;
 
-// The step that some next version would take: a new column with a value for the rows that are there.
+// The step that some next version would take: a new column with a value for the rows that are
+// there.
 constexpr const char* next_step = R"sql(
   ALTER TABLE nodes ADD COLUMN rack TEXT NOT NULL DEFAULT 'unknown';
   CREATE INDEX nodes_of_rack ON nodes (rack);

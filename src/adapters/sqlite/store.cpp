@@ -15,8 +15,8 @@ using enum StoreError::Code;
 
 namespace {
 
-// Without WAL a reader would block the writer; without FULL a power cut could undo what callers were
-// told; without foreign keys a job could lose its spec.
+// Without WAL a reader would block the writer; without FULL a power cut could undo what callers
+// were told; without foreign keys a job could lose its spec.
 Result<Done, StoreError> configure(Database& database) {
   Query journal = database.query("PRAGMA journal_mode = WAL");
   if (const auto row = journal.next(); !row) return to_store_error(row.error());
@@ -123,8 +123,8 @@ Result<std::vector<std::optional<Store::KeyRow>>, StoreError> SqliteStore::find_
   std::vector<std::optional<KeyRow>> rows;
   rows.reserve(keys.size());
   for (const SubmitKey& key : keys) {
-    Query query = database_->query(
-        "SELECT id, said FROM jobs WHERE user = ?1 AND key = ?2 AND key <> ''");
+    Query query =
+        database_->query("SELECT id, said FROM jobs WHERE user = ?1 AND key = ?2 AND key <> ''");
     const auto row = query.bind(key.user).bind(key.key).next();
     if (!row) return to_store_error(row.error());
     if (!*row) {

@@ -89,7 +89,7 @@ Result<Done, StoreError> give_back(Database& database, const HoldingChange& chan
 Result<Done, StoreError> write_specs(Database& database,
                                      const std::vector<std::pair<Digest, JobSpec>>& specs) {
   for (const auto& [digest, spec] : specs) {
-    const std::string blob = to_blob(spec);
+    TRY(blob, to_blob(spec));
     Query query = database.query(
         "INSERT INTO specs (digest, blob) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING");
     query.bind_blob(bytes_of(digest)).bind_blob(blob);
@@ -100,7 +100,7 @@ Result<Done, StoreError> write_specs(Database& database,
 
 Result<Done, StoreError> write_jobs(Database& database, const std::vector<Job>& jobs) {
   for (const Job& job : jobs) {
-    const std::string blob = to_blob(job);
+    TRY(blob, to_blob(job));
     TRY(updated, update(database, job, blob));
     if (updated) continue;
     TRY(inserted, insert(database, job, blob));
@@ -110,7 +110,7 @@ Result<Done, StoreError> write_jobs(Database& database, const std::vector<Job>& 
 
 Result<Done, StoreError> write_nodes(Database& database, const std::vector<Node>& nodes) {
   for (const Node& node : nodes) {
-    const std::string blob = to_blob(node);
+    TRY(blob, to_blob(node));
     Query query = database.query(
         "INSERT INTO nodes (name, blob) VALUES (?1, ?2) "
         "ON CONFLICT (name) DO UPDATE SET blob = excluded.blob");
@@ -122,7 +122,7 @@ Result<Done, StoreError> write_nodes(Database& database, const std::vector<Node>
 
 Result<Done, StoreError> write_events(Database& database, const std::vector<StoredEvent>& events) {
   for (const StoredEvent& event : events) {
-    const std::string blob = to_blob(event);
+    TRY(blob, to_blob(event));
     Query query =
         database.query("INSERT INTO events (seq, at_us, job, blob) VALUES (?1, ?2, ?3, ?4)");
     query.bind(static_cast<std::int64_t>(event.seq.value)).bind(event.at.us);

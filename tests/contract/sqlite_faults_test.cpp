@@ -1,0 +1,280 @@
+// What the SQLite store makes of a disk, a file or a neighbour that does it wrong.
+#include <grp.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "adapters/sqlite/records.h"
+#include "adapters/sqlite/store.h"
+#include "tests/contract/faulty_disk.h"
+#include "tests/contract/store_contract.h"
+
+namespace keel {
+namespace {
+
+using enum StoreError::Code;
+
+class SqliteFaults : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/keel-faults-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern), nullptr);
+    directory_ = pattern;
+    path_ = directory_ + "/keel.db";
+  }
+  void TearDown() override {
+    store_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  // A store that leads, with one job in it.
+  void start() {
+    store_ = SqliteStore::open(path_).value();
+    epoch_ = store_->take_over().value();
+    append(submission_of(sample_job(1)));
+  }
+  Batch fitted(const Batch& batch) { return fit(batch, seq_, {}); }
+  void append(const Batch& batch) { seq_ = store_->append(epoch_, seq_, fitted(batch)).value(); }
+
+  // Far more than SQLite keeps in memory, so that it is written before the commit.
+  static Batch large_batch() {
+    Batch batch = submission_of(sample_job(1000));
+    for (std::uint64_t id = 1001; id < 9000; ++id) {
+      batch.jobs.push_back(sample_job(id));
+      batch.events.push_back({{}, {}, JobFact{{id}, Canceled{}}});
+    }
+    return batch;
+  }
+
+  static Contents contents_of(Store& store, const std::string& path) {
+    const auto records = SqliteRecords::open(path);
+    return keel::contents_of(store, **records);
+  }
+  Contents contents() { return contents_of(*store_, path_); }
+
+  void change_file(const char* sql) {
+    store_.reset();
+    const auto database = sqlite::Database::open(path_, sqlite::Access::write).value();
+    const auto done = database->run(sql);
+    EXPECT_TRUE(done) << done.error().what;
+  }
+
+  std::string directory_;
+  std::string path_;
+  std::unique_ptr<SqliteStore> store_;
+  Epoch epoch_;
+  Seq seq_;
+};
+
+TEST_F(SqliteFaults, an_append_costs_one_sync) {
+  FaultyDisk disk;
+  start();
+  for (std::uint64_t id = 2; id < 10; ++id) {
+    const int before = disk.syncs();
+    append(joined(submission_of(sample_job(id)), report_of(sample_node("node-1"))));
+    EXPECT_EQ(disk.syncs(), before + 1);
+  }
+  store_.reset();
+}
+
+TEST_F(SqliteFaults, a_power_cut_takes_nothing_that_was_acknowledged) {
+  FaultyDisk disk;
+  start();
+  // Long enough for the log to be moved into the file a few times.
+  for (std::uint64_t id = 2; id < 600; ++id) {
+    append(submission_of(sample_job(id), sample_spec(std::string(5000, 'x') + std::to_string(id))));
+    if (id % 50 != 0) continue;
+    const std::string image = directory_ + "/" + std::to_string(id);
+    std::filesystem::create_directory(image);
+    disk.save_synced(directory_, image);
+    const auto survivor = SqliteStore::open(image + "/keel.db");
+    ASSERT_TRUE(survivor) << survivor.error().detail;
+    EXPECT_EQ(contents_of(**survivor, image + "/keel.db"), contents());
+  }
+  store_.reset();
+}
+
+TEST_F(SqliteFaults, a_disk_that_is_full_at_any_write_leaves_all_or_nothing) {
+  FaultyDisk disk;
+  start();
+  int finished = 0;
+  for (int writes = 0; writes < 60 && finished < 3; ++writes) {
+    SCOPED_TRACE(testing::Message() << "full after " << writes << " writes");
+    const auto id = static_cast<std::uint64_t>(writes) + 2;
+    const Batch batch = fitted(joined(submission_of(sample_job(id), sample_spec("n")),
+                                      report_of(sample_node("node-" + std::to_string(id)))));
+    const Contents before = contents();
+    disk.be_full_after(writes);
+    const auto seq = store_->append(epoch_, seq_, batch);
+    disk.heal();
+    const Contents now = contents();
+    if (seq) {
+      ++finished;
+      EXPECT_EQ(now.seq, *seq);
+    } else if (seq.error().code == unavailable) {
+      EXPECT_EQ(now, before);
+    } else {
+      EXPECT_EQ(seq.error().code, unknown) << seq.error().detail;
+      EXPECT_TRUE(now == before || now.jobs.size() == before.jobs.size() + 1);
+    }
+    store_ = nullptr;
+    store_ = SqliteStore::open(path_).value();
+    EXPECT_EQ(contents(), now) << "what a reload said is what a restart says";
+    seq_ = now.seq;
+  }
+  EXPECT_EQ(finished, 3);
+  store_.reset();
+}
+
+TEST_F(SqliteFaults, a_disk_that_fills_up_before_the_commit_is_unavailable) {
+  FaultyDisk disk;
+  start();
+  const Contents before = contents();
+  disk.be_full_after(50);
+  const Batch batch = fitted(large_batch());
+  EXPECT_EQ(store_->append(epoch_, seq_, batch).error().code, unavailable);
+  EXPECT_EQ(store_->append(epoch_, seq_, batch).error().code, unavailable);
+  EXPECT_EQ(contents(), before);
+  disk.heal();
+  EXPECT_TRUE(store_->append(epoch_, seq_, batch)) << "the same arguments, later";
+  store_.reset();
+}
+
+TEST_F(SqliteFaults, a_sync_that_fails_leaves_the_commit_unknown) {
+  FaultyDisk disk;
+  start();
+  disk.fail_syncs_after(0);
+  EXPECT_EQ(store_->append(epoch_, seq_, fitted(submission_of(sample_job(2)))).error().code,
+            unknown);
+  EXPECT_EQ(store_->take_over().error().code, unknown);
+  disk.heal();
+  seq_ = store_->load()->seq;
+  epoch_ = store_->take_over().value();
+  append(submission_of(sample_job(3)));
+  store_.reset();
+}
+
+// The kernel's own refusal, rather than ours.
+TEST_F(SqliteFaults, a_file_that_may_not_grow_is_unavailable) {
+  start();
+  const Contents before = contents();
+  const auto old_action = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old_limit), 0);
+  const rlimit small{1'000'000, old_limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto seq = store_->append(epoch_, seq_, fitted(large_batch()));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old_limit), 0);
+  std::signal(SIGXFSZ, old_action);
+  EXPECT_EQ(seq.error().code, unavailable) << seq.error().detail;
+  EXPECT_EQ(contents(), before);
+  append(large_batch());
+}
+
+TEST_F(SqliteFaults, a_file_that_may_only_be_read_is_unavailable) {
+  start();
+  store_.reset();
+  ASSERT_EQ(::chmod(path_.c_str(), 0444), 0);
+  ASSERT_EQ(::chmod(directory_.c_str(), 0555), 0);
+  // Root may write everywhere, so somebody else has to try.
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (::getuid() == 0 && (::setgroups(0, nullptr) != 0 || ::setuid(65534) != 0)) ::_exit(99);
+    const auto store = SqliteStore::open(path_);
+    ::_exit(store ? 98 : static_cast<int>(store.error().code));
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(unavailable));
+  ASSERT_EQ(::chmod(directory_.c_str(), 0755), 0);
+}
+
+TEST_F(SqliteFaults, a_directory_that_is_not_there_is_unavailable) {
+  EXPECT_EQ(SqliteStore::open(directory_ + "/none/keel.db").error().code, unavailable);
+}
+
+TEST_F(SqliteFaults, a_neighbour_that_never_ends_its_transaction_is_unavailable) {
+  start();
+  const auto neighbour = sqlite::Database::open(path_, sqlite::Access::write).value();
+  ASSERT_TRUE(neighbour->run("BEGIN IMMEDIATE"));
+  const Batch batch = fitted(submission_of(sample_job(2)));
+  EXPECT_EQ(store_->append(epoch_, seq_, batch).error().code, unavailable);
+  EXPECT_EQ(store_->load()->seq, seq_) << "reading does not wait";
+  ASSERT_TRUE(neighbour->run("ROLLBACK"));
+  EXPECT_TRUE(store_->append(epoch_, seq_, batch));
+}
+
+TEST_F(SqliteFaults, rows_that_cannot_be_read_are_unreadable) {
+  for (const char* damage : {
+           "UPDATE jobs SET blob = x'ff'",
+           "UPDATE jobs SET blob = x''",
+           "UPDATE nodes SET blob = x'ffff'",
+           "DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)",
+           "UPDATE meta SET seq = seq + 1",
+           "DELETE FROM meta",
+           "DROP TABLE holdings",
+       }) {
+    SCOPED_TRACE(damage);
+    std::filesystem::remove(path_);
+    seq_ = {};
+    start();
+    append(report_of(sample_node("node-1")));
+    change_file(damage);
+    const auto store = SqliteStore::open(path_);
+    if (store) {
+      EXPECT_EQ((*store)->load().error().code, unreadable);
+    } else {
+      EXPECT_EQ(store.error().code, unreadable);
+    }
+  }
+}
+
+TEST_F(SqliteFaults, a_record_that_cannot_be_read_is_unreadable) {
+  start();
+  change_file("UPDATE specs SET blob = x'ff'; UPDATE events SET blob = x'ff'");
+  const auto records = SqliteRecords::open(path_);
+  ASSERT_TRUE(records);
+  EXPECT_EQ((*records)->job({1}).error().code, unreadable);
+  EXPECT_EQ((*records)->jobs({}).error().code, unreadable);
+  EXPECT_EQ((*records)->events({1}, Seq{}, 10).error().code, unreadable);
+}
+
+TEST_F(SqliteFaults, damaged_pages_are_unreadable) {
+  start();
+  append(large_batch());
+  store_.reset();
+  {
+    std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(4096);
+    for (int page = 1; page < 100; ++page) file << std::string(4096, '\xa5');
+  }
+  const auto store = SqliteStore::open(path_);
+  if (store) {
+    EXPECT_EQ((*store)->load().error().code, unreadable);
+  } else {
+    EXPECT_EQ(store.error().code, unreadable);
+  }
+}
+
+TEST_F(SqliteFaults, what_could_not_be_read_back_is_not_written) {
+  start();
+  const Contents before = contents();
+  Job bad_user = sample_job(2, "\xff");
+  EXPECT_EQ(store_->append(epoch_, seq_, fitted(submission_of(bad_user))).error().code, conflict);
+  const Batch bad_node = report_of(sample_node("a\nb"));
+  EXPECT_EQ(store_->append(epoch_, seq_, fitted(bad_node)).error().code, conflict);
+  Batch bad_spec = submission_of(sample_job(2));
+  bad_spec.specs[0].second.program = "\xff";
+  EXPECT_EQ(store_->append(epoch_, seq_, fitted(bad_spec)).error().code, conflict);
+  EXPECT_EQ(contents(), before);
+}
+
+}  // namespace
+}  // namespace keel
