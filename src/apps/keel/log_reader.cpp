@@ -1,0 +1,103 @@
+#include "apps/keel/log_reader.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include "apps/keel/words.h"
+
+namespace keel::cli {
+namespace {
+
+struct Written {
+  std::uint32_t task{};
+  v1::LogLine line;
+};
+
+}  // namespace
+
+void LineWriter::end_open_line() {
+  if (!open_) return;
+  (open_->error ? session_.err : session_.out) << "\n";
+  open_.reset();
+}
+
+void LineWriter::write(std::uint32_t task, const v1::LogLine& line) {
+  const Open source{task, line.error()};
+  const bool goes_on = open_ == source;
+  if (!goes_on) end_open_line();
+  std::ostream& to = line.error() ? session_.err : session_.out;
+  const bool is_terminal = line.error() ? session_.err_is_terminal : session_.out_is_terminal;
+  if (!goes_on) {
+    if (options_.timestamps) to << utc_stamp(Instant{line.at_us()}) << " ";
+    if (options_.prefix) to << "[" << task << "] ";
+  }
+  // A file gets what the program wrote; a terminal gets nothing that would steer it.
+  to << (is_terminal ? tamed(line.text()) : line.text());
+  if (line.partial()) {
+    open_ = source;
+  } else {
+    to << "\n";
+    open_.reset();
+  }
+}
+
+void LineWriter::note(const std::string& words) {
+  end_open_line();
+  session_.out.flush();
+  session_.err << words << "\n";
+}
+
+void LineWriter::flush() {
+  session_.out.flush();
+  session_.err.flush();
+}
+
+LogReader::LogReader(UsersClient& client, std::string job, std::uint32_t attempt,
+                     const std::vector<std::uint32_t>& tasks)
+    : client_(client), job_(std::move(job)), attempt_(attempt) {
+  for (const std::uint32_t task : tasks) sources_.push_back({.task = task});
+}
+
+Result<LogReader::Part, ClientError> LogReader::read(LineWriter& writer, int wait_ms) {
+  std::vector<Written> written;
+  std::vector<Source> sources = sources_;
+  std::optional<ClientError> error;
+  for (Source& source : sources) {
+    if (source.end) continue;
+    v1::ReadLogRequest request;
+    request.set_job(job_);
+    request.set_task(source.task);
+    request.set_attempt(attempt_);
+    request.set_offset(source.offset);
+    request.set_wait_ms(sources.size() == 1 ? wait_ms : 0);
+    auto part = client_.read_log(request);
+    if (!part) {
+      error = part.error();
+      break;
+    }
+    if (part->dropped()) {
+      writer.note("keel: older lines of task " + std::to_string(source.task) +
+                  " were rotated away");
+    }
+    for (v1::LogLine& line : *part->mutable_lines()) {
+      written.push_back({.task = source.task, .line = std::move(line)});
+    }
+    source.offset = part->next();
+    source.end = part->end();
+  }
+  // What was read of other tasks is shown even where one could not be read.
+  std::stable_sort(written.begin(), written.end(), [](const Written& a, const Written& b) {
+    return a.line.at_us() < b.line.at_us();
+  });
+  for (const Written& one : written) writer.write(one.task, one.line);
+  writer.flush();
+  sources_ = std::move(sources);
+  if (error) return *error;
+  return Part{.any = !written.empty()};
+}
+
+bool LogReader::ended() const {
+  return std::all_of(sources_.begin(), sources_.end(), [](const Source& s) { return s.end; });
+}
+
+}  // namespace keel::cli

@@ -1,0 +1,70 @@
+// The output of all tasks of one attempt, as one stream of lines.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/keel/session.h"
+#include "keel/v1/api.pb.h"
+
+namespace keel::cli {
+
+// Writes lines as they belong on a terminal or into a file.
+class LineWriter {
+ public:
+  struct Options {
+    bool timestamps{};
+    bool prefix{};  // "[3] " in front, where a job has several tasks
+  };
+  LineWriter(const Session& session, Options options) : session_(session), options_(options) {}
+
+  void write(std::uint32_t task, const v1::LogLine& line);
+  void note(const std::string& words);  // a line of our own, to err
+  void flush();
+
+ private:
+  void end_open_line();
+
+  const Session& session_;
+  Options options_;
+  // The line that is not finished yet: whose it is, and where it stands.
+  struct Open {
+    std::uint32_t task{};
+    bool error{};
+    friend bool operator==(const Open&, const Open&) = default;
+  };
+  std::optional<Open> open_;
+};
+
+class LogReader {
+ public:
+  LogReader(UsersClient& client, std::string job, std::uint32_t attempt,
+            const std::vector<std::uint32_t>& tasks);
+
+  // Reads what there is of each task, once, and writes it in the order of time; waits up to
+  // `wait_ms` where there is only one task. After an error it may be asked again: no line is lost
+  // and none comes twice.
+  struct Part {
+    bool any{};  // something was written
+  };
+  Result<Part, ClientError> read(LineWriter& writer, int wait_ms);
+
+  // Nothing more will come of any task.
+  bool ended() const;
+
+ private:
+  struct Source {
+    std::uint32_t task{};
+    std::int64_t offset{};
+    bool end{};
+  };
+  UsersClient& client_;
+  std::string job_;
+  std::uint32_t attempt_{};
+  std::vector<Source> sources_;
+};
+
+}  // namespace keel::cli

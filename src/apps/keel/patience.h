@@ -1,0 +1,32 @@
+// How long a connection may be gone before following a job gives up.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "adapters/client/users_client.h"
+
+namespace keel::cli {
+
+// True for an error that may be over in a moment: no connection, a busy or stopping control plane,
+// an agent that reconnects.
+bool is_passing(const ClientError& error);
+
+class Patience {
+ public:
+  explicit Patience(std::chrono::milliseconds limit) : limit_(limit) {}
+
+  // After an error: true after a short sleep, or false where it will not pass or went on too long.
+  bool again(const ClientError& error);
+
+  // After a success.
+  void restore() { began_.reset(); }
+
+  bool is_waiting() const { return began_.has_value(); }
+
+ private:
+  std::chrono::milliseconds limit_;
+  std::optional<std::chrono::steady_clock::time_point> began_;
+};
+
+}  // namespace keel::cli

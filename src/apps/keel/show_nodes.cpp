@@ -1,0 +1,96 @@
+#include <map>
+#include <set>
+
+#include "apps/keel/show.h"
+#include "apps/keel/table.h"
+#include "apps/keel/words.h"
+#include "model/node.h"
+#include "wire/convert.h"
+#include "wire/quantity.h"
+#include "wire/text.h"
+
+namespace keel::cli {
+namespace {
+
+struct Models {
+  std::map<std::string, int> counts;  // devices by what they are called
+  int healthy = 0;
+  std::set<std::string> ills;  // "dirty", "failed"
+};
+
+Models models_of(const v1::NodeInventory& inventory) {
+  Models models;
+  for (const v1::Device& device : inventory.devices()) {
+    ++models.counts[device.model() + (device.emulated() ? " (emulated)" : "")];
+    const bool known = device.health() >= v1::HEALTHY && device.health() <= v1::DEVICE_FAILED;
+    if (device.health() == v1::HEALTHY) {
+      ++models.healthy;
+    } else if (known) {
+      const auto health = static_cast<DeviceHealth>(static_cast<int>(device.health()) - 1);
+      models.ills.insert(std::string(print(health)));
+    }
+  }
+  return models;
+}
+
+std::string joined(const std::set<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+std::string model_list(const Models& models) {
+  std::string text;
+  for (const auto& [name, count] : models.counts) {
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + "x " + name;
+  }
+  return text;
+}
+
+// For the eye, rounded down: what is exact is in `-o json`.
+std::string about(Bytes bytes) {
+  if (bytes >= gibibytes(10)) return std::to_string(bytes.count >> 30) + "Gi";
+  return bytes >= mebibytes(10) ? std::to_string(bytes.count >> 20) + "Mi" : print(bytes);
+}
+
+std::string state_of(const v1::Node& node) {
+  if (node.state() == v1::READY) return "ready";
+  return node.state() == v1::UNREACHABLE ? "unreachable" : "-";
+}
+
+}  // namespace
+
+std::string show_nodes(const v1::ListNodesResponse& nodes, const Look& look) {
+  std::vector<std::string> head{"NODE",  "STATE", "SINCE",  "GPUS", "FREE",
+                                "MODEL", "CPU",   "MEMORY", "JOBS"};
+  if (look.wide) head.insert(head.end(), {"ADDRESS", "HEALTH"});
+  Table table(head);
+  std::string warnings;
+  for (const v1::NodeView& view : nodes.nodes()) {
+    const v1::NodeInventory& inventory = view.node().inventory();
+    const Models models = models_of(inventory);
+    std::set<std::string> jobs;
+    for (const v1::Holding& holding : view.held()) jobs.insert(holding.job());
+    const int free = inventory.devices_size() - view.held_size();
+    std::vector<std::string> row{inventory.name(),
+                                 state_of(view.node()),
+                                 age(look.now - Instant{view.node().since_us()}),
+                                 std::to_string(inventory.devices_size()),
+                                 std::to_string(free),
+                                 or_dash(model_list(models)),
+                                 print(Millicores{inventory.cpu_millicores()}),
+                                 about(Bytes{inventory.memory_bytes()}),
+                                 or_dash(joined(jobs))};
+    if (look.wide) {
+      row.insert(row.end(), {or_dash(inventory.address()),
+                             models.ills.empty() ? "healthy" : joined(models.ills)});
+    }
+    table.add(row);
+    for (const std::string& warning : inventory.warnings()) {
+      warnings += "warning: " + printable(inventory.name()) + ": " + printable(warning) + "\n";
+    }
+  }
+  return table.print() + warnings;
+}
+
+}  // namespace keel::cli
