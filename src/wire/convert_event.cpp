@@ -115,10 +115,8 @@ Result<JobEvent, BadBytes> submitted_from(const pb::Submitted& sent) {
 
 Result<JobEvent, BadBytes> reserved_from(const pb::Reserved& sent) {
   TRY(port, port_from(sent.port(), "Reserved.port"));
-  Reserved event{.token = {sent.token()},
-                 .claim_by = {sent.claim_by_us()},
-                 .port = port,
-                 .slots = {}};
+  Reserved event{
+      .token = {sent.token()}, .claim_by = {sent.claim_by_us()}, .port = port, .slots = {}};
   for (const pb::Slot& slot : sent.slots()) {
     TRY(node, node_from(slot.node(), "Slot.node"));
     TRY(devices, devices_from(slot.devices(), "Slot.devices"));
@@ -129,9 +127,8 @@ Result<JobEvent, BadBytes> reserved_from(const pb::Reserved& sent) {
 
 Result<JobEvent, BadBytes> voided_from(const pb::Voided& sent) {
   TRY(reason, reason_from(sent.reason(), "Voided.reason"));
-  return JobEvent{Voided{.token = {sent.token()},
-                         .reason = reason,
-                         .not_before = {sent.not_before_us()}}};
+  return JobEvent{
+      Voided{.token = {sent.token()}, .reason = reason, .not_before = {sent.not_before_us()}}};
 }
 
 Result<JobEvent, BadBytes> requeued_from(const pb::Requeued& sent) {
@@ -179,8 +176,7 @@ Result<JobEvent, BadBytes> job_event_from(const pb::Event& sent) {
     case pb::Event::kPreempted: return JobEvent{Preempted{{sent.preempted().token()}}};
     case pb::Event::kSilenced: return JobEvent{Silenced{}};
     case pb::Event::kHeard: return JobEvent{Heard{}};
-    case pb::Event::kLateSucceeded:
-      return JobEvent{LateSucceeded{{sent.late_succeeded().token()}}};
+    case pb::Event::kLateSucceeded: return JobEvent{LateSucceeded{{sent.late_succeeded().token()}}};
     case pb::Event::kCanceled: return JobEvent{Canceled{}};
     case pb::Event::kNodeReported:
     case pb::Event::kNodeSilenced:

@@ -14,7 +14,8 @@ pb::Task task_to_pb(const Task& task) {
   sent.set_port(task.port);
   sent.set_state(static_cast<pb::TaskState>(static_cast<int>(task.state) + 1));
   // Most stored tasks have not ended; theirs is left out.
-  if (task.state >= TaskState::ended || task.exit != Exit{}) *sent.mutable_exit() = to_pb(task.exit);
+  if (task.state >= TaskState::ended || task.exit != Exit{})
+    *sent.mutable_exit() = to_pb(task.exit);
   sent.set_started_us(task.started.us);
   sent.set_ended_us(task.ended.us);
   return sent;

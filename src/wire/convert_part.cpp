@@ -105,9 +105,8 @@ v1::Shape shape_to_pb(const Shape& shape) {
 
 Result<Shape, BadBytes> shape_from_pb(const v1::Shape& sent, std::string_view field) {
   Shape shape;
-  shape.gang = Gang{.tasks = sent.tasks(),
-                    .gpus_per_task = sent.gpus_per_task(),
-                    .gpu_model = sent.gpu_model()};
+  shape.gang = Gang{
+      .tasks = sent.tasks(), .gpus_per_task = sent.gpus_per_task(), .gpu_model = sent.gpu_model()};
   const std::string prefix = std::string(field) + ".";
   if (sent.has_cpu_millicores_per_task()) {
     TRY(cpu, amount_from(sent.cpu_millicores_per_task(), prefix + "cpu_millicores_per_task"));

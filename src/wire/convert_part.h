@@ -1,4 +1,4 @@
-// The pieces that the conversions of convert.h share: one check each, naming the field it failed for.
+// The pieces that the conversions of convert.h share: one check each, naming the field that failed.
 #pragma once
 
 #include <google/protobuf/repeated_ptr_field.h>

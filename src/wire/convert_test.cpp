@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "wire/generate_for_test.h"
+#include "tests/values/generator.h"
 #include "wire/spec.h"
 
 namespace keel {
@@ -57,8 +57,8 @@ TEST(Convert, every_event_comes_back_as_it_was) {
     ASSERT_EQ(fact.event.index(), kind) << "the generator makes each kind";
     expect_round_trip(StoredEvent{Seq{make.number()}, make.instant(), fact});
   }
-  for (const NodeEvent& event :
-       {NodeEvent{NodeReported{make.inventory()}}, NodeEvent{NodeSilenced{}}, NodeEvent{NodeHeard{}}}) {
+  for (const NodeEvent& event : {NodeEvent{NodeReported{make.inventory()}},
+                                 NodeEvent{NodeSilenced{}}, NodeEvent{NodeHeard{}}}) {
     expect_round_trip(StoredEvent{Seq{1}, make.instant(), NodeFact{{make.word()}, event}});
   }
 }
@@ -83,7 +83,8 @@ TEST(Convert, every_duty_comes_back_as_it_was) {
   for (int i = 0; i < rounds; ++i) {
     const std::size_t kind = static_cast<std::size_t>(i) % std::variant_size_v<DutyKind>;
     const JobSpec spec = make.spec();
-    const Duty duty{{"node-1"}, make.task_key(), {make.number()}, make.duty(kind, spec_digest(spec))};
+    const Duty duty{
+        {"node-1"}, make.task_key(), {make.number()}, make.duty(kind, spec_digest(spec))};
     const Epoch epoch{make.number()};
     const ReportNo answers{make.number()};
     const auto back =
@@ -171,7 +172,8 @@ TEST(Convert, a_value_out_of_range_is_refused_by_its_field) {
                        one.first_failed.reset();
                        one.tasks = {make.task()};
                        return one;
-                     }()).tasks(0);
+                     }())
+                         .tasks(0);
   job.mutable_tasks(job.tasks_size() - 1)->set_port(65'536);
   expect_refusal(from_pb(job), "Task.port");
   job = to_pb(make.job());
@@ -224,7 +226,8 @@ TEST(Convert, a_normalised_spec_with_a_field_missing_is_refused_by_its_name) {
   refused([](auto& s) { s.set_retries(-1); }, "JobSpec.retries");
   refused([](auto& s) { s.set_memory("-1"); }, "JobSpec.memory");
   refused([](auto& s) { s.set_cpu("x"); }, "JobSpec.cpu");
-  refused([](auto& s) { s.mutable_gang()->set_tasks(std::int64_t{1} << 32); }, "JobSpec.gang.tasks");
+  refused([](auto& s) { s.mutable_gang()->set_tasks(std::int64_t{1} << 32); },
+          "JobSpec.gang.tasks");
   refused([](auto& s) { s.add_files()->set_path("../x"); }, "JobSpec.files.path");
 }
 

@@ -2,7 +2,8 @@
 //
 //   encoding  "keel" version:1 kind:1 field*          kind: 's' said, 'n' normalised
 //   field     tag:1 length:4 value                    tags ascending; a field not said is left out
-//   value     text: its bytes | integer: 8 bytes | list: item* | map: (key value)* by key | record: field*
+//   value     text: its bytes | integer: 8 bytes | list: item* | map: (key value)* by key |
+//             record: field*
 //   item      length:4 bytes                          keys and values of maps likewise
 //
 // Numbers are big-endian. An empty list or map cannot be told from one not said, and is left out.
@@ -133,8 +134,8 @@ std::string encode(char kind, const SaidSpec& said) {
 Digest sha256(std::string_view bytes) {
   Digest digest;
   unsigned int length = 0;
-  const int done = EVP_Digest(bytes.data(), bytes.size(), digest.bytes.data(), &length,
-                              EVP_sha256(), nullptr);
+  const int done =
+      EVP_Digest(bytes.data(), bytes.size(), digest.bytes.data(), &length, EVP_sha256(), nullptr);
   check(done == 1 && length == digest.bytes.size(), "SHA-256 is always there");
   return digest;
 }

@@ -98,15 +98,20 @@ TEST(Digest, the_vectors_of_the_document_hold) {
 TEST(Digest, order_spacing_units_and_format_change_nothing) {
   const std::string digest = digest_of_yaml(
       "program: a\nenv: {B: 2, A: 1}\nlabels: {x: y, a: b}\ntime_limit: 1h\nmemory: 1Gi\ncpu: 0.5");
-  EXPECT_EQ(digest, digest_of_yaml(
-      "cpu: 500m\n# a remark\nmemory: \"1024Mi\"\ntime_limit: 60m\nlabels:\n  a: b\n  x: 'y'\n"
-      "env:\n    A: \"1\"\n    B: '2'\nprogram: \"a\"\n"));
-  EXPECT_EQ(digest, digest_of_json(
-      R"({"time_limit": "3600s", "labels": {"a": "b", "x": "y"}, "env": {"A": "1", "B": "2"},
+  EXPECT_EQ(
+      digest,
+      digest_of_yaml(
+          "cpu: 500m\n# a remark\nmemory: \"1024Mi\"\ntime_limit: 60m\nlabels:\n  a: b\n  x: 'y'\n"
+          "env:\n    A: \"1\"\n    B: '2'\nprogram: \"a\"\n"));
+  EXPECT_EQ(
+      digest,
+      digest_of_json(
+          R"({"time_limit": "3600s", "labels": {"a": "b", "x": "y"}, "env": {"A": "1", "B": "2"},
           "memory": "1073741824", "cpu": "500m", "program": "a"})"));
   EXPECT_EQ(digest_of_yaml("program: a\nstop_signal: SIGINT"),
             digest_of_yaml("program: a\nstop_signal: INT"));
-  EXPECT_EQ(digest_of_yaml("program: a\ngang: {}\nargs: []\nenv: {}"), digest_of_yaml("program: a"));
+  EXPECT_EQ(digest_of_yaml("program: a\ngang: {}\nargs: []\nenv: {}"),
+            digest_of_yaml("program: a"));
 }
 
 TEST(Digest, every_field_that_is_said_or_changed_changes_it) {
@@ -116,10 +121,14 @@ TEST(Digest, every_field_that_is_said_or_changed_changes_it) {
       [](SaidSpec& s) { s.name = "other"; },
       [](SaidSpec& s) { s.labels.clear(); },
       [](SaidSpec& s) { s.labels["team"] = "audio"; },
-      [](SaidSpec& s) { s.labels = {{"teamvision", ""}, {"a", "ä"}}; },
+      [](SaidSpec& s) {
+        s.labels = {{"teamvision", ""}, {"a", "ä"}};
+      },
       [](SaidSpec& s) { s.program = "train"; },
       [](SaidSpec& s) { s.args.clear(); },
-      [](SaidSpec& s) { s.args = {"--epochs3", "", ""}; },
+      [](SaidSpec& s) {
+        s.args = {"--epochs3", "", ""};
+      },
       [](SaidSpec& s) { std::swap(s.args[0], s.args[1]); },
       [](SaidSpec& s) { s.env["C"] = ""; },
       [](SaidSpec& s) { std::swap(s.env, s.labels); },

@@ -5,8 +5,8 @@
 
 namespace keel {
 
-// True for a relative path that stays inside the directory it is laid in: segments parted by "/", none
-// of them empty, "." or "..", no NUL and no backslash, which some take for "/".
+// True for a relative path that stays inside the directory it is laid in: segments parted by "/",
+// none of them empty, "." or "..", no NUL and no backslash, which some take for "/".
 bool is_inside_path(std::string_view path);
 
 }  // namespace keel

@@ -101,8 +101,8 @@ std::optional<std::uint64_t> parse_whole(std::string_view text) {
   for (const char digit : text) {
     if (!is_digit(digit)) return std::nullopt;
     const auto shifted = checked_mul<std::uint64_t>(number, 10);
-    const auto sum = shifted ? checked_add(*shifted, static_cast<std::uint64_t>(digit - '0'))
-                             : std::nullopt;
+    const auto sum =
+        shifted ? checked_add(*shifted, static_cast<std::uint64_t>(digit - '0')) : std::nullopt;
     if (!sum) return std::nullopt;
     number = *sum;
   }

@@ -40,8 +40,8 @@ void read_labels(FieldErrors& errors, const v1::JobSpec& spec, SaidSpec& said) {
   }
   for (const auto& [key, value] : said.labels) {
     const std::string field = "labels." + shortened(key);
-    const bool good = check_text(errors, field, key,
-                                 {.bytes_min = 1, .bytes_max = limits::label_bytes_max});
+    const bool good =
+        check_text(errors, field, key, {.bytes_min = 1, .bytes_max = limits::label_bytes_max});
     if (good) check_text(errors, field, value, {.bytes_max = limits::label_bytes_max});
   }
 }
@@ -71,8 +71,8 @@ bool is_gpu_model(std::string_view model) {
 
 void read_gang(FieldErrors& errors, const v1::Gang& gang, SaidGang& said) {
   if (gang.has_tasks()) {
-    said.tasks = check_count(errors, "gang.tasks", gang.tasks(),
-                             {.min = 1, .max = limits::tasks_max});
+    said.tasks =
+        check_count(errors, "gang.tasks", gang.tasks(), {.min = 1, .max = limits::tasks_max});
   }
   if (gang.has_gpus_per_task()) {
     said.gpus_per_task = check_count(errors, "gang.gpus_per_task", gang.gpus_per_task(),
@@ -100,9 +100,10 @@ void read_sizes(FieldErrors& errors, const v1::JobSpec& spec, SaidSpec& said) {
     said.memory_per_task = parse_bytes(spec.memory());
     const auto& memory = said.memory_per_task;
     if (!memory || *memory < memory_min || *memory > limits::memory_per_task_max) {
-      add_error(errors, "memory", spec.memory(),
-                print(memory_min) + " to " + print(limits::memory_per_task_max),
-                "Write whole bytes per task with a unit Ki Mi Gi Ti or K M G T: \"16Gi\", \"512M\".");
+      add_error(
+          errors, "memory", spec.memory(),
+          print(memory_min) + " to " + print(limits::memory_per_task_max),
+          "Write whole bytes per task with a unit Ki Mi Gi Ti or K M G T: \"16Gi\", \"512M\".");
     }
   }
 }
@@ -129,8 +130,8 @@ void read_ends(FieldErrors& errors, const v1::JobSpec& spec, SaidSpec& said) {
     }
   }
   if (spec.has_retries()) {
-    said.retries = check_count(errors, "retries", spec.retries(),
-                               {.min = 0, .max = limits::retries_max});
+    said.retries =
+        check_count(errors, "retries", spec.retries(), {.min = 0, .max = limits::retries_max});
   }
   if (spec.has_start_deadline()) {
     said.start_deadline = check_duration(errors, "start_deadline", spec.start_deadline(),

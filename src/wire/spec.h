@@ -24,8 +24,8 @@ struct FieldError {
 // Every fault of the spec, or its meaning. Deterministic.
 Result<SaidSpec, std::vector<FieldError>> parse_spec(const v1::JobSpec& spec);
 
-// Over our own canonical encoding (docs/idempotency.md): equal for specs that say the same, whatever
-// the order, spacing or units they were written in; a changed default changes no digest.
+// Over our own canonical encoding (docs/idempotency.md): equal for specs that say the same,
+// whatever the order, spacing or units they were written in; a changed default changes no digest.
 Digest said_digest(const SaidSpec& said);
 
 // Names the row of a normalised spec.

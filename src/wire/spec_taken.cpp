@@ -12,9 +12,14 @@ namespace keel {
 namespace {
 
 // Set by the platform for every task (DESIGN §6), hence not by jobs.
-constexpr std::array<std::string_view, 8> platform_names{
-    "CUDA_VISIBLE_DEVICES", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR",
-    "MASTER_PORT",          "NODE_RANK",  "RANK",             "WORLD_SIZE"};
+constexpr std::array<std::string_view, 8> platform_names{"CUDA_VISIBLE_DEVICES",
+                                                         "LOCAL_RANK",
+                                                         "LOCAL_WORLD_SIZE",
+                                                         "MASTER_ADDR",
+                                                         "MASTER_PORT",
+                                                         "NODE_RANK",
+                                                         "RANK",
+                                                         "WORLD_SIZE"};
 constexpr std::string_view platform_prefix = "KEEL_";
 constexpr std::string_view here = "./";
 
@@ -58,7 +63,8 @@ std::optional<Digest> check_file(FieldErrors& errors, const v1::TakenFile& file,
 // A file cannot lie where another file needs a directory.
 void check_nesting(FieldErrors& errors, const std::set<std::string>& paths) {
   for (const std::string& path : paths) {
-    for (std::size_t slash = path.find('/'); slash != path.npos; slash = path.find('/', slash + 1)) {
+    for (std::size_t slash = path.find('/'); slash != path.npos;
+         slash = path.find('/', slash + 1)) {
       if (!paths.contains(path.substr(0, slash))) continue;
       add_error(errors, "files", path, "no file inside another file",
                 "\"" + shortened(path.substr(0, slash)) + "\" is a file of this job too.");

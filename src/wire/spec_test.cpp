@@ -209,7 +209,8 @@ TEST(Spec, variables_of_the_platform_are_refused) {
 }
 
 TEST(Spec, a_file_stays_inside_the_working_directory) {
-  for (const char* path : {"", "/x", "..", ".", "../x", "a/../x", "a//x", "a/", "./x", "a/.", "a\\x"}) {
+  for (const char* path :
+       {"", "/x", "..", ".", "../x", "a/../x", "a//x", "a/", "./x", "a/.", "a\\x"}) {
     v1::JobSpec spec = minimal();
     add_file(spec, path);
     EXPECT_THAT(faulty_fields(spec), ElementsAre("files[0].path")) << path;

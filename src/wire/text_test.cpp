@@ -9,8 +9,9 @@ TEST(Text, utf8_is_told_from_what_only_looks_like_it) {
   for (const char* good : {"", "a", "é", "漢", "😀", "\xf4\x8f\xbf\xbf", "\xed\x9f\xbf"}) {
     EXPECT_TRUE(is_utf8(good)) << good;
   }
-  for (const char* bad : {"\x80", "\xc3", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf5\x80\x80\x80",
-                          "\xf4\x90\x80\x80", "\xff", "a\xe2\x82", "\xf0\x8f\xbf\xbf"}) {
+  for (const char* bad :
+       {"\x80", "\xc3", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf5\x80\x80\x80",
+        "\xf4\x90\x80\x80", "\xff", "a\xe2\x82", "\xf0\x8f\xbf\xbf"}) {
     EXPECT_FALSE(is_utf8(bad)) << printable(bad);
   }
 }

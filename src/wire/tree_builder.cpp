@@ -9,6 +9,15 @@ namespace {
 constexpr int nodes_max = 10'000;
 constexpr std::size_t levels_max = 32;
 
+// The file is UTF-8, but yaml-cpp makes single bytes of the escapes \N and \_.
+std::optional<FieldError> not_text(std::string_view text, int line) {
+  if (is_utf8(text)) return std::nullopt;
+  return FieldError{.field = place(line),
+                    .value = shortened(text),
+                    .limit = "UTF-8 text",
+                    .help = "Write the character itself instead of its escape."};
+}
+
 }  // namespace
 
 std::string place(int line) { return line == 0 ? "the file" : "line " + std::to_string(line); }
@@ -18,8 +27,9 @@ std::optional<FieldError> unreadable(std::string_view text) {
     return FieldError{.field = "the file",
                       .value = std::to_string(text.size()) + " bytes",
                       .limit = "at most " + std::to_string(limits::spec_bytes_max) + " bytes",
-                      .help = "Files that the job needs are taken along under `files`, or read on "
-                              "the node."};
+                      .help =
+                          "Files that the job needs are taken along under `files`, or read on "
+                          "the node."};
   }
   int line = 1;
   for (std::string_view rest = text; !rest.empty();) {
@@ -44,6 +54,7 @@ TreeBuilder::Verdict TreeBuilder::null(int line) {
 
 TreeBuilder::Verdict TreeBuilder::scalar(std::string text, bool quoted, int line) {
   if (auto error = count_node(line)) return error;
+  if (auto error = not_text(text, line)) return error;
   attach(Tree{.kind = Tree::Kind::scalar, .quoted = quoted, .text = std::move(text), .line = line});
   return std::nullopt;
 }
@@ -61,12 +72,13 @@ TreeBuilder::Verdict TreeBuilder::open(Tree::Kind kind, int line) {
 }
 
 TreeBuilder::Verdict TreeBuilder::key(std::string text, int line) {
+  if (auto error = not_text(text, line)) return error;
   Frame& top = frames_.back();
   const auto [earlier, is_new] = top.lines.emplace(text, line);
   top.key = std::move(text);
   if (is_new) return std::nullopt;
-  const std::string where = line == 0 ? "twice"
-                                      : "on " + place(earlier->second) + " and again on " + place(line);
+  const std::string where =
+      line == 0 ? "twice" : "on " + place(earlier->second) + " and again on " + place(line);
   return FieldError{.field = path(),
                     .value = "given " + where,
                     .limit = "once",

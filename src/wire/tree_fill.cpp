@@ -98,8 +98,9 @@ class Filler {
   void refuse_unknown(const std::string& path, const std::string& key, const Tree& value,
                       const Descriptor& type) {
     const std::string meant = meant_field(key, type);
-    const std::string help = meant.empty() ? "There is no such field."
-                                           : "There is no such field; did you mean \"" + meant + "\"?";
+    const std::string help = meant.empty()
+                                 ? "There is no such field."
+                                 : "There is no such field; did you mean \"" + meant + "\"?";
     refuse(path, value, "one of " + joined(field_names(type)), help);
   }
 
@@ -237,7 +238,8 @@ class Filler {
 
   static bool put_number(Message& message, const FieldDescriptor& field, const Whole& whole) {
     const auto& reflection = *message.GetReflection();
-    if (field.is_repeated()) return false;  // the contract has no lists of numbers that people write
+    if (field.is_repeated())
+      return false;  // the contract has no lists of numbers that people write
     switch (field.cpp_type()) {
       case FieldDescriptor::CPPTYPE_INT64: {
         const auto number = signed_of(whole, std::numeric_limits<std::int64_t>::max());

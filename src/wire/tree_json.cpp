@@ -18,7 +18,9 @@ class Events : public nlohmann::json_sax<nlohmann::json> {
   bool number_integer(std::int64_t value) override { return plain(std::to_string(value)); }
   bool number_unsigned(std::uint64_t value) override { return plain(std::to_string(value)); }
   // Also integers too large for 64 bits: kept as they were written, for the field to judge.
-  bool number_float(double, const std::string& text) override { return plain(text); }
+  bool number_float(nlohmann::json::number_float_t, const std::string& text) override {
+    return plain(text);
+  }
   bool string(std::string& text) override { return obey(builder_.scalar(text, true, 0)); }
   bool binary(nlohmann::json::binary_t&) override { return false; }
   bool start_object(std::size_t) override { return obey(builder_.open(Tree::Kind::map, 0)); }

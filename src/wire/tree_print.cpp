@@ -75,8 +75,7 @@ Tree tree_of_list(const Message& message, const FieldDescriptor& field) {
     } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
       list.items.push_back(tree_of_text(field, from.GetRepeatedString(message, &field, i)));
     } else {
-      list.items.push_back(
-          plain_tree(std::to_string(from.GetRepeatedUInt32(message, &field, i))));
+      list.items.push_back(plain_tree(std::to_string(from.GetRepeatedUInt32(message, &field, i))));
     }
   }
   return list;
@@ -205,8 +204,8 @@ std::string yaml_key(std::string_view key) {
   return needs_no_quotes(key) ? std::string(key) : quoted(key);
 }
 
-// The lines of a list or map that is not empty. The first line goes on where the caller stands, which
-// is behind "- " for items of lists.
+// The lines of a list or map that is not empty. The first line goes on where the caller stands,
+// which is behind "- " for items of lists.
 void print_yaml_tree(std::string& to, const Tree& tree, std::size_t indent) {
   bool first = true;
   const auto begin_line = [&] {

@@ -56,7 +56,7 @@ class Follower {
       if (!part) return endure(part.error());
       is_idle_ = !part->any;
     }
-    if (patience_.is_waiting() && what_.tells_states) writer_.note("keel: connected again");
+    if (patience_.is_waiting() && what_.tells_states) writer_.note("keel: going on");
     patience_.restore();
     tell_reason();
     return true;
@@ -78,7 +78,7 @@ class Follower {
 
   Result<bool, ClientError> endure(const ClientError& error) {
     if (!patience_.is_waiting() && is_passing(error)) {
-      writer_.note("keel: " + fault_lines(error.error).front() + " Trying again.");
+      writer_.note("keel: " + fault_lines(error.error).front() + " (keel goes on trying)");
     }
     // A job that is over is not waited for as long: only its last lines are at stake.
     if (watch_.is_over() && ended_at_ && SteadyClock::now() - *ended_at_ > last_lines_within) {

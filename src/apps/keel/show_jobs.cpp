@@ -15,6 +15,7 @@ constexpr std::size_t nodes_named_max = 2;
 constexpr std::string_view emulated_prefix = "emulated:";
 constexpr std::size_t label_width = 13;
 constexpr std::size_t digest_digits_shown = 12;
+constexpr std::size_t uuid_shown = 12;  // "GPU-03ead8bd"
 
 std::string reason_word(const v1::Job& job) {
   return job.reason() == print(Reason::none) ? "" : job.reason();
@@ -122,9 +123,12 @@ void add_spec(Lines& lines, const v1::JobView& view) {
   }
 }
 
-std::string devices_of(const v1::Task& task) {
+// Whole uuids make a line of kilobytes; their beginning tells devices of one node apart.
+std::string devices_of(const v1::Task& task, const Look& look) {
   std::string text;
-  for (const std::string& uuid : task.devices()) text += (text.empty() ? "" : ",") + uuid;
+  for (const std::string& uuid : task.devices()) {
+    text += (text.empty() ? "" : ",") + (look.wide ? uuid : uuid.substr(0, uuid_shown));
+  }
   return text;
 }
 
@@ -137,8 +141,9 @@ std::string task_table(const v1::JobView& view, const Look& look) {
     const Instant until = ended ? Instant{task.ended_us()} : look.now;
     const std::string ran = task.started_us() == 0 ? "" : age(until - Instant{task.started_us()});
     const std::string model = i < view.gpu_models_size() ? model_words(view.gpu_models(i)) : "";
-    table.add({std::to_string(i), word_of(task.state()), task.node(), or_dash(devices_of(task)),
-               or_dash(model), or_dash(ran), or_dash(exit_words(task))});
+    table.add({std::to_string(i), word_of(task.state()), task.node(),
+               or_dash(devices_of(task, look)), or_dash(model), or_dash(ran),
+               or_dash(exit_words(task))});
   }
   return table.print("  ");
 }

@@ -47,12 +47,6 @@ std::string model_list(const Models& models) {
   return text;
 }
 
-// For the eye, rounded down: what is exact is in `-o json`.
-std::string about(Bytes bytes) {
-  if (bytes >= gibibytes(10)) return std::to_string(bytes.count >> 30) + "Gi";
-  return bytes >= mebibytes(10) ? std::to_string(bytes.count >> 20) + "Mi" : print(bytes);
-}
-
 std::string state_of(const v1::Node& node) {
   if (node.state() == v1::READY) return "ready";
   return node.state() == v1::UNREACHABLE ? "unreachable" : "-";

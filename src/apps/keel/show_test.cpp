@@ -49,7 +49,7 @@ TEST(Show, jobs_are_a_table_with_reason_and_nodes) {
   waiting.mutable_job()->set_state(v1::QUEUED);
   waiting.mutable_job()->set_reason("no_free_gpus");
   EXPECT_EQ(show_jobs(jobs, look),
-            "JOB            NAME            USER  STATE    REASON        TASKS  GPUS  AGE  NODES\n"
+            "JOB            NAME           USER  STATE    REASON        TASKS  GPUS  AGE  NODES\n"
             "000000000001a  digits\\x1b[2J  anna  running  -             2      8     15m  "
             "node-1,node-2\n"
             "000000000001a  digits\\x1b[2J  anna  queued   no_free_gpus  2      8     15m  -\n");

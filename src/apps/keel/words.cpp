@@ -63,7 +63,7 @@ std::size_t escape_length(std::string_view text) {
   }
   std::size_t i = 1;
   while (i < text.size() && text[i] >= 0x20 && text[i] <= 0x2f) ++i;
-  return i < text.size() && static_cast<unsigned char>(text[i]) < 0x7f ? i + 1 : i;
+  return i < text.size() && text[i] >= 0x30 && text[i] <= 0x7e ? i + 1 : i;
 }
 
 }  // namespace
@@ -115,6 +115,19 @@ std::string age(Duration duration) {
 std::string fine_age(Duration duration) {
   if (duration.us >= second_us || duration.us <= 0) return age(duration);
   return std::to_string(std::max<std::int64_t>(duration.us / 1000, 1)) + "ms";
+}
+
+std::string about(Bytes bytes) {
+  constexpr std::array<std::pair<int, const char*>, 4> sizes{
+      {{40, "Ti"}, {30, "Gi"}, {20, "Mi"}, {10, "Ki"}}};
+  for (const auto& [shift, unit] : sizes) {
+    const std::int64_t whole = bytes.count >> shift;
+    if (whole <= 0) continue;
+    const std::int64_t rest = bytes.count & ((std::int64_t{1} << shift) - 1);
+    const std::int64_t tenth = (rest >> (shift - 10)) * 10 >> 10;
+    return std::to_string(whole) + (tenth == 0 ? "" : "." + std::to_string(tenth)) + unit;
+  }
+  return std::to_string(bytes.count);
 }
 
 std::string local_time(Instant at) { return time_text(at, "%Y-%m-%d %H:%M:%S", false); }

@@ -36,6 +36,9 @@ std::string exit_words(const v1::Task& task);
 std::string age(Duration duration);
 std::string fine_age(Duration duration);
 
+// Rounded down to a tenth, for people: "23.5Gi", "512Mi", "100".
+std::string about(Bytes bytes);
+
 // In the time zone of the person: "2026-01-31 09:15:02".
 std::string local_time(Instant at);
 std::string local_clock(Instant at);  // "09:15:02"

@@ -62,6 +62,15 @@ TEST(Words, ages_have_two_units) {
   EXPECT_EQ(fine_age(seconds(2)), "2s");
 }
 
+TEST(Words, sizes_for_people_have_one_decimal_and_never_promise_too_much) {
+  EXPECT_EQ(about(gibibytes(64)), "64Gi");
+  EXPECT_EQ(about(kibibytes(24'683'656)), "23.5Gi");
+  EXPECT_EQ(about(mebibytes(1535)), "1.4Gi");
+  EXPECT_EQ(about(Bytes{1023}), "1023");
+  EXPECT_EQ(about(Bytes{}), "0");
+  EXPECT_EQ(about(Bytes{INT64_MAX}), "8388607.9Ti");
+}
+
 TEST(Words, times_are_in_utc_where_machines_read_them) {
   EXPECT_EQ(utc_stamp(Instant{1'700'000'000'123'456}), "2023-11-14T22:13:20.123Z");
 }

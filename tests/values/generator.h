@@ -1,5 +1,5 @@
-// Random values of the model for round-trip tests, from a seed that is always printed. KEEL_SEED sets
-// it, to see a failure again.
+// Random values of the model for round-trip tests, from a seed that is always printed. KEEL_SEED
+// sets it, to see a failure again.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,8 +22,8 @@ namespace keel {
 
 inline std::uint64_t seed_for_test() {
   const char* given = std::getenv("KEEL_SEED");
-  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10)
-                                              : std::random_device{}();
+  const std::uint64_t seed =
+      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
   std::cout << "KEEL_SEED=" << seed << "\n";
   return seed;
 }
@@ -49,8 +49,9 @@ class Generator {
   // UTF-8 of all lengths, control characters and quotes among it; no NUL.
   std::string text(std::size_t characters_max = 12) {
     static const std::vector<std::string> alphabet{
-        "a", "B", "7", "-", "_", ".", "/", " ", ":", "#", "\"", "\\", "'", "\n", "\t", "\x1b", "\x7f",
-        "{", "[", "&", "*", "!", "%", "?", ",", "~", "é", "ß", "\u0085", "\u202e", "漢", "\ufeff", "😀"};
+        "a",  "B", "7",  "-",  "_",    ".",    "/",      " ",      ":",  "#",      "\"",
+        "\\", "'", "\n", "\t", "\x1b", "\x7f", "{",      "[",      "&",  "*",      "!",
+        "%",  "?", ",",  "~",  "é",    "ß",    "\u0085", "\u202e", "漢", "\ufeff", "😀"};
     std::string text;
     for (std::size_t i = count(characters_max); i > 0; --i) {
       text += alphabet[random_() % alphabet.size()];
@@ -83,8 +84,12 @@ class Generator {
   TaskKey task_key() { return {JobId{number()}, AttemptNo{number32()}, number32()}; }
   Owner owner() { return {text(), number32(), number32()}; }
   Exit exit() {
-    return {one_of(ExitKind::lost), static_cast<std::int32_t>(number32()),
-            one_of(StopCause::superseded), flip(), flip(), text(40)};
+    return {one_of(ExitKind::lost),
+            static_cast<std::int32_t>(number32()),
+            one_of(StopCause::superseded),
+            flip(),
+            flip(),
+            text(40)};
   }
   Gang gang() { return {number32(), number32(), text()}; }
   Shape shape() {
@@ -94,8 +99,13 @@ class Generator {
     return shape;
   }
   Task task() {
-    return {{word()}, devices(), static_cast<std::uint16_t>(number(UINT16_MAX)),
-            one_of(TaskState::settled), flip() ? exit() : Exit{}, instant(), instant()};
+    return {{word()},
+            devices(),
+            static_cast<std::uint16_t>(number(UINT16_MAX)),
+            one_of(TaskState::settled),
+            flip() ? exit() : Exit{},
+            instant(),
+            instant()};
   }
   Job job();
   NodeInventory inventory();
@@ -147,11 +157,8 @@ inline NodeInventory Generator::inventory() {
   inventory.cpu = Millicores{amount()};
   inventory.memory = Bytes{amount()};
   for (std::size_t i = 0, n = count(4); i < n; ++i) {
-    inventory.devices.push_back(Device{{"gpu-" + std::to_string(i)},
-                                       text(),
-                                       {amount()},
-                                       one_of(DeviceHealth::failed),
-                                       flip()});
+    inventory.devices.push_back(Device{
+        {"gpu-" + std::to_string(i)}, text(), {amount()}, one_of(DeviceHealth::failed), flip()});
   }
   for (std::size_t i = count(2); i > 0; --i) inventory.warnings.push_back(text());
   return inventory;
@@ -183,8 +190,8 @@ inline JobEvent Generator::job_event(std::size_t kind) {
   const FencingToken token{number()};
   switch (kind) {
     case 0: {
-      Submitted event{owner(), text(), digest(), digest(), shape(), duration(), duration(),
-                      number32(), {}};
+      Submitted event{owner(),    text(),     digest(),   digest(), shape(),
+                      duration(), duration(), number32(), {}};
       if (flip()) event.start_deadline = duration();
       return event;
     }
@@ -232,8 +239,13 @@ inline Report Generator::report() {
 inline DutyKind Generator::duty(std::size_t kind, const Digest& spec_named) {
   switch (kind) {
     case 0:
-      return Prepare{devices(),  owner(), spec_named, duration(),
-                     number32(), text(),  static_cast<std::uint16_t>(number(UINT16_MAX))};
+      return Prepare{devices(),
+                     owner(),
+                     spec_named,
+                     duration(),
+                     number32(),
+                     text(),
+                     static_cast<std::uint16_t>(number(UINT16_MAX))};
     case 1: return Start{};
     case 2: return Stop{one_of(StopCause::superseded)};
     case 3: return Commit{};
