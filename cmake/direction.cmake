@@ -1,5 +1,5 @@
-# Who may link whom. keel_check_direction() refuses, at configure time, what points upward; tests/tidy
-# holds the includes to the same table (tests/tidy/layers.cpp).
+# Who may link whom. keel_check_direction() refuses, at configure time, what points upward;
+# tests/tidy holds the includes to the same table (tests/tidy/layers.cpp).
 cmake_minimum_required(VERSION 3.25)
 
 set(keel_below_base "")
@@ -74,7 +74,8 @@ function(keel_check_direction folder)
   endforeach()
 endfunction()
 
-# `cmake -DFROM=core -DTO=ports -P cmake/direction.cmake` asks about one link: it fails where none may be.
+# `cmake -DFROM=core -DTO=ports -P cmake/direction.cmake` asks about one link: it fails where none
+# may be.
 if(CMAKE_SCRIPT_MODE_FILE)
   keel_may_link("${FROM}" "${TO}" allowed)
   if(NOT allowed)

@@ -6,7 +6,8 @@ set(CMAKE_CXX_FLAGS_CHECK "-O1 -g1 -fno-omit-frame-pointer")
 set(CMAKE_C_FLAGS_CHECK "-O1 -g1 -fno-omit-frame-pointer")
 
 if(KEEL_SANITIZE STREQUAL "address")
-  # GCC's flow analysis sees ghosts in instrumented code: -Wmaybe-uninitialized is for release builds.
+  # GCC's flow analysis sees ghosts in instrumented code: -Wmaybe-uninitialized is for release
+  # builds.
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all
                       -Wno-maybe-uninitialized)
   # These three double the time to compile. AddressSanitizer sees the null pointers that matter.
