@@ -59,12 +59,9 @@ Checkpoint read_body(ByteReader& body) {
 
 const char* describe(CheckpointFault fault) {
   switch (fault) {
-    case CheckpointFault::not_a_checkpoint:
-      return "it is not a checkpoint of this program";
-    case CheckpointFault::damaged:
-      return "it is damaged";
-    case CheckpointFault::of_another_run:
-      return "it is of a run with other settings";
+    case CheckpointFault::not_a_checkpoint: return "it is not a checkpoint of this program";
+    case CheckpointFault::damaged: return "it is damaged";
+    case CheckpointFault::of_another_run: return "it is of a run with other settings";
   }
   return "it cannot be read";
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agent/environment.h"
 #include "base/check.h"
 
 namespace keel {
@@ -29,41 +30,7 @@ bool shares_a_device(const Claim& claim, const Prepare& order) {
   });
 }
 
-std::string joined(const std::vector<DeviceId>& devices) {
-  std::string text;
-  for (const DeviceId& device : devices) text += (text.empty() ? "" : ",") + device.uuid;
-  return text;
-}
-
 }  // namespace
-
-std::vector<std::pair<std::string, std::string>> environment(const TaskKey& key,
-                                                             const Prepare& order,
-                                                             const JobSpec& spec) {
-  const std::string rank = std::to_string(key.task);
-  std::vector<std::pair<std::string, std::string>> env = {
-      {"MASTER_ADDR", order.master_address},
-      {"MASTER_PORT", std::to_string(order.master_port)},
-      {"WORLD_SIZE", std::to_string(order.tasks)},
-      {"RANK", rank},
-      {"NODE_RANK", rank},
-      // A task sees its own devices only, so to its programs it is a host of its own.
-      {"LOCAL_RANK", "0"},
-      {"LOCAL_WORLD_SIZE", "1"},
-      {"CUDA_VISIBLE_DEVICES", joined(order.devices)},
-      {"KEEL_GPU_UUIDS", joined(order.devices)},
-      {"KEEL_JOB_ID", print(key.job)},
-      {"KEEL_JOB_NAME", spec.name},
-      {"KEEL_ATTEMPT", std::to_string(key.attempt.value)},
-      {"KEEL_TASK_RANK", rank},
-      {"KEEL_TASKS", std::to_string(order.tasks)},
-  };
-  for (const auto& [name, value] : spec.env) {
-    const bool ours = std::ranges::any_of(env, [&](const auto& one) { return one.first == name; });
-    if (!ours) env.emplace_back(name, value);
-  }
-  return env;
-}
 
 AgentCore::AgentCore(NodeInventory inventory, Claims::Kept kept)
     : inventory_(std::move(inventory)), floors_(std::move(kept.floors)) {
@@ -187,8 +154,8 @@ void AgentCore::prepare(const Duty& duty, const Prepare& order, Instant until, c
 std::optional<std::string> AgentCore::held_by_another(const Duty& duty,
                                                       const Prepare& order) const {
   for (const DeviceId& device : order.devices) {
-    const bool here = std::ranges::any_of(
-        inventory_.devices, [&](const Device& one) { return one.id == device; });
+    const bool here = std::ranges::any_of(inventory_.devices,
+                                          [&](const Device& one) { return one.id == device; });
     if (!here) return device.uuid + " is not on this host";
     const auto floor = floors_.find(device);
     if (floor != floors_.end() && duty.token <= floor->second) {

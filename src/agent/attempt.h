@@ -133,9 +133,4 @@ class AgentCore {
   Instant lease_written_{};  // what the shims were last told
 };
 
-// The environment of a task, NAME and value, platform before spec.
-std::vector<std::pair<std::string, std::string>> environment(const TaskKey& key,
-                                                             const Prepare& order,
-                                                             const JobSpec& spec);
-
 }  // namespace keel

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "agent/environment.h"
+
 namespace keel {
 namespace {
 
@@ -39,7 +41,7 @@ struct Host {
 
 // The kinds of the actions, in order: "write floors begin".
 std::string names(const std::vector<AgentAction>& actions) {
-  constexpr const char* words[] = {"write", "floors", "erase",  "begin",  "start",
+  constexpr const char* words[] = {"write", "floors", "erase",   "begin", "start",
                                    "stop",  "commit", "release", "extend"};
   std::string text;
   for (const AgentAction& action : actions) {
@@ -123,9 +125,9 @@ TEST(Attempt, durations_count_from_the_report_that_a_duty_answers) {
   host.now = Instant{seconds(60).us};
   host.prepare(late, 6, g1);
   EXPECT_EQ(host.claim(late).refusal, Reason::claim_expired);
-  EXPECT_EQ(names(host.core.told({{"n1"}, {{3}, {1}, 0}, {7}, Prepare{}}, ReportNo{77}, &spec,
-                                 host.now)),
-            "")
+  EXPECT_EQ(
+      names(host.core.told({{"n1"}, {{3}, {1}, 0}, {7}, Prepare{}}, ReportNo{77}, &spec, host.now)),
+      "")
       << "an answer to a report of another connection is not heard";
 }
 
@@ -157,7 +159,8 @@ TEST(Attempt, a_stop_before_start_needs_no_shim_and_one_after_is_durable_first) 
   const TaskKey running{{2}, {1}, 0};
   host.run(running, 6, g1);
   EXPECT_EQ(names(host.tell(running, 6, Stop{StopCause::canceled})), "write stop");
-  EXPECT_EQ(names(host.tell(running, 6, Stop{StopCause::preempted})), "") << "the first cause stays";
+  EXPECT_EQ(names(host.tell(running, 6, Stop{StopCause::preempted})), "")
+      << "the first cause stays";
 }
 
 TEST(Attempt, an_older_token_is_never_obeyed) {
@@ -171,8 +174,9 @@ TEST(Attempt, the_end_is_what_was_observed_and_is_told_until_it_is_released) {
   Host host;
   host.run(key, 5, g0);
   const Exit exit{.kind = ExitKind::exited, .code = 3, .clean = false};
-  EXPECT_EQ(names(host.core.observed({{.key = key, .phase = Observed::Phase::ended, .exit = exit}})),
-            "write");
+  EXPECT_EQ(
+      names(host.core.observed({{.key = key, .phase = Observed::Phase::ended, .exit = exit}})),
+      "write");
   EXPECT_EQ(names(host.tell(key, 5, Release{})), "") << "a process may be left";
   const Exit clean{.kind = ExitKind::exited, .code = 3};
   host.core.observed({{.key = key, .phase = Observed::Phase::ended, .exit = clean}});

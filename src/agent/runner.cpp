@@ -62,7 +62,8 @@ Result<Done, std::string> Runner::act(const AgentAction& action) {
   if (const auto* write = std::get_if<WriteClaim>(&action)) {
     return ports_.claims.write(write->claim);
   }
-  if (std::holds_alternative<WriteFloors>(action)) return ports_.claims.write_floors(core_.floors());
+  if (std::holds_alternative<WriteFloors>(action))
+    return ports_.claims.write_floors(core_.floors());
   if (const auto* erase = std::get_if<EraseClaim>(&action)) ports_.claims.erase(erase->key);
   if (const auto* begin = std::get_if<BeginPrepare>(&action)) {
     ports_.preparations.begin(begin->order);

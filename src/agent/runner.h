@@ -1,5 +1,5 @@
-// Carries out what the agent's mind decides: takes what was heard and seen, gives it to AgentCore, and
-// does what comes back, in order. Holds no state of its own but log readers who wait.
+// Carries out what the agent's mind decides: takes what was heard and seen, gives it to AgentCore,
+// and does what comes back, in order. Holds no state of its own but log readers who wait.
 #pragma once
 
 #include <optional>

@@ -15,9 +15,7 @@ constexpr Duration look_often = milliseconds(20);
 constexpr Duration look_seldom = milliseconds(250);
 constexpr Duration look_for_ever = seconds(1);
 
-Instant plus(Instant at, Duration span) {
-  return at.us > never.us - span.us ? never : at + span;
-}
+Instant plus(Instant at, Duration span) { return at.us > never.us - span.us ? never : at + span; }
 
 // Why the task has to stop now, and when it is killed for that.
 struct Due {

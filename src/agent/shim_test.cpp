@@ -65,16 +65,20 @@ struct Row {
   Instant kill_at;
 };
 const Row rows[] = {
-    {"an order counts its grace from when it is seen", at(6),
+    {"an order counts its grace from when it is seen",
+     at(6),
      {.now = at(7), .lease = at(50), .stop = StopCause::preempted, .started = true, .left = true},
-     StopCause::preempted, at(17)},
-    {"a lease counts its grace from its end, even when that is seen late", at(49),
-     alive(at(53)), StopCause::lease, at(60)},
+     StopCause::preempted,
+     at(17)},
+    {"a lease counts its grace from its end, even when that is seen late", at(49), alive(at(53)),
+     StopCause::lease, at(60)},
     {"the grace lies inside the limit", at(89), alive(at(90), never), StopCause::time_limit,
      at(100)},
-    {"an order comes before the limit that is due as well", at(89),
+    {"an order comes before the limit that is due as well",
+     at(89),
      {.now = at(90), .lease = never, .stop = StopCause::canceled, .started = true, .left = true},
-     StopCause::canceled, at(100)},
+     StopCause::canceled,
+     at(100)},
 };
 
 TEST(Shim, each_cause_gives_notice_grace_and_kill) {
@@ -149,9 +153,8 @@ TEST(Shim, after_a_notice_those_that_heed_it_keep_their_grace) {
 
 TEST(Shim, a_stop_before_the_program_runs_kills_without_grace) {
   const ShimState starting = step({}, terms, {.now = at(0), .lease = at(50)}).state;
-  const ShimStep kill =
-      step(starting, terms,
-           {.now = at(1), .lease = at(50), .stop = StopCause::canceled, .left = true});
+  const ShimStep kill = step(
+      starting, terms, {.now = at(1), .lease = at(50), .stop = StopCause::canceled, .left = true});
   EXPECT_TRUE(kill.orders.kill);
   EXPECT_FALSE(kill.orders.notify);
 }
@@ -159,8 +162,7 @@ TEST(Shim, a_stop_before_the_program_runs_kills_without_grace) {
 TEST(Shim, a_program_that_cannot_be_started_is_recorded_with_its_text) {
   const ShimState starting = step({}, terms, {.now = at(0), .lease = at(50)}).state;
   const Exit text{.kind = ExitKind::not_started, .text = "program: /x: No such file or directory"};
-  const ShimStep last =
-      step(starting, terms, {.now = at(1), .lease = at(50), .ended = text});
+  const ShimStep last = step(starting, terms, {.now = at(1), .lease = at(50), .ended = text});
   EXPECT_EQ(last.orders.record.value_or(exit_3), text);
 }
 

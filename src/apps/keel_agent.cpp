@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -122,19 +124,21 @@ bool sleep_until(Instant wake, Clock& clock, const std::array<int, 4>& descripto
 
 int run(const AgentOptions& options) {
   const int signals = signals_descriptor();
+  if (::access(options.shim.c_str(), X_OK) != 0) {
+    say("--shim: " + options.shim + ": " + std::strerror(errno));
+    return 1;
+  }
   hold_state(options.state);
-  const auto runtime = or_exit(LocalRuntime::open({.state = options.state,
-                                                   .shim = options.shim,
-                                                   .cgroup_base = "keel/" + options.name}));
+  const auto runtime = or_exit(LocalRuntime::open(
+      {.state = options.state, .shim = options.shim, .cgroup_base = "keel/" + options.name}));
   LocalClaims claims = or_exit(LocalClaims::open(options.state, {options.name}));
   const auto link = or_exit(
       ServerLink::open({.target = options.server, .token = read_token(options.token_file)}));
   const int prepared = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  Preparer preparer({.fetch = [&](const Digest& digest) {
-                       return fetch(*link, runtime->files(), digest);
-                     },
-                     .runtime = *runtime,
-                     .wake = [prepared] { ::eventfd_write(prepared, 1); }});
+  Preparer preparer(
+      {.fetch = [&](const Digest& digest) { return fetch(*link, runtime->files(), digest); },
+       .runtime = *runtime,
+       .wake = [prepared] { ::eventfd_write(prepared, 1); }});
   BootClock clock;
   NodeInventory inventory = inventory_of(options, runtime->warnings());
   for (const std::string& warning : inventory.warnings) say("warning: " + warning);

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "adapters/blobs/file_store.h"
 #include "adapters/clock/clock.h"
@@ -65,8 +66,8 @@ std::unique_ptr<FileStore> open_files(const std::string& data) {
   std::exit(1);
 }
 
-// Whose the jobs submitted with the token are: a person named on the command line, else whoever runs
-// keeld, but never root: root's jobs come in by the local door.
+// Whose the jobs submitted with the token are: a person named on the command line, else whoever
+// runs keeld, but never root: root's jobs come in by the local door.
 std::optional<Owner> token_owner(const std::string& name) {
   if (name.empty()) {
     if (::getuid() == 0) return std::nullopt;
@@ -93,8 +94,7 @@ void write_address(const KeeldOptions& options, const Door& door) {
   std::FILE* file = std::fopen(unfinished.c_str(), "we");
   const bool written = file != nullptr && std::fputs(address.c_str(), file) >= 0;
   const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (!written || !closed ||
-      std::rename(unfinished.c_str(), options.address_file.c_str()) != 0) {
+  if (!written || !closed || std::rename(unfinished.c_str(), options.address_file.c_str()) != 0) {
     say("cannot write " + options.address_file);
     std::exit(1);
   }
@@ -142,52 +142,68 @@ int lead(Leader& leader, Clock& clock, const std::atomic<bool>& stop) {
   return 0;
 }
 
-int serve(const KeeldOptions& options) {
-  const Descriptor lock = or_exit(hold_directory(options.data));
-  const OperatorToken token = or_exit(operator_token(options.data));
-  const auto token_user = token_owner(options.token_user);
-  const std::string database = options.data + "/keel.db";
-  const auto store = or_exit(SqliteStore::open(database));
-  const auto records = or_exit(SqliteRecords::open(database));
-  const auto file_store = open_files(options.data);
-  const Recovered recovered = or_exit(recover(*store));
+// What lies on disk, and what was found there.
+struct Kept {
+  Descriptor lock;
+  OperatorToken token;
+  std::unique_ptr<SqliteStore> store;
+  std::unique_ptr<SqliteRecords> records;
+  std::unique_ptr<FileStore> files;
+  Recovered recovered;
+};
+
+Kept open_all(const std::string& data) {
+  const std::string database = data + "/keel.db";
+  auto lock = or_exit(hold_directory(data));
+  auto token = or_exit(operator_token(data));
+  auto store = or_exit(SqliteStore::open(database));
+  auto records = or_exit(SqliteRecords::open(database));
+  auto files = open_files(data);
+  auto recovered = or_exit(recover(*store));
   say("epoch " + std::to_string(recovered.epoch.value) + ", " +
       std::to_string(recovered.loaded.jobs.size()) + " live jobs");
+  return {std::move(lock),    std::move(token), std::move(store),
+          std::move(records), std::move(files), std::move(recovered)};
+}
 
-  SystemClock clock(recovered.loaded.at);
+int serve(const KeeldOptions& options) {
+  const auto token_user = token_owner(options.token_user);
+  const Kept kept = open_all(options.data);
+
+  SystemClock clock(kept.recovered.loaded.at);
   RandomIds ids;
   Timer timer;
   Feed feed(timer);
   Inbox inbox(clock, feed);
   AgentSessions sessions(inbox, timer);
-  StoredFiles files(*file_store);
+  StoredFiles files(*kept.files);
   Front front({.inbox = inbox,
                .feed = feed,
                .timer = timer,
-               .records = *records,
+               .records = *kept.records,
                .files = files,
                .logs = sessions,
                .complete = [&](const SaidSpec& said) { return complete(said, options.policy); },
                .token_owner = token_user});
-  const Gate gate(token.text, ::getuid());
+  const Gate gate(kept.token.text, ::getuid());
   Leader leader(options.policy,
                 {.clock = clock,
-                 .store = *store,
+                 .store = *kept.store,
                  .inputs = inbox,
                  .callers = inbox,
                  .agents = sessions,
                  .ids = ids},
-                recovered);
+                kept.recovered);
 
   const auto grpc = or_exit(GrpcServer::start(
       {.front = front, .sessions = sessions, .files = files, .timer = timer, .gate = gate}));
   Rest rest(front, gate);
   HttpServer http(rest, {});
-  auto door = or_exit(Door::open(
-      {.socket_path = options.socket,
-       .tcp_address = options.http.empty() ? std::nullopt : std::optional(options.http)},
-      {.grpc = [&](int fd, const Peer& peer) { grpc->adopt(fd, peer); },
-       .http = [&](int fd, const Peer& peer) { http.adopt(fd, peer); }}));
+  auto door = or_exit(
+      Door::open({.socket_path = options.socket,
+                  .tcp_address = options.http.empty() ? std::nullopt : std::optional(options.http)},
+                 {.grpc = [&](int fd, const Peer& peer) { grpc->adopt(fd, peer); },
+                  .http = [&](int fd, const Peer& peer) { http.adopt(fd, peer); }}));
   write_address(options, *door);
   say("ready at " + options.socket);
 

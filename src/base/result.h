@@ -1,5 +1,6 @@
 // A value, or why there is none. tl::expected underneath, with two things added: dropping a Result
-// unread is a warning, hence an error, and a plain error value converts (`return Refusal::too_big;`).
+// unread is a warning, hence an error, and a plain error value converts (`return
+// Refusal::too_big;`).
 #pragma once
 
 #include <tl/expected.hpp>
@@ -29,7 +30,7 @@ class [[nodiscard]] Result : public tl::expected<T, E> {
 
 // Gives the value of a Result to a new variable, or returns its error from the function around.
 //   TRY(spec, parse(text));
-#define TRY(name, ...)                                           \
-  auto name##_or_error = (__VA_ARGS__);                          \
+#define TRY(name, ...)                                             \
+  auto name##_or_error = (__VA_ARGS__);                            \
   if (!name##_or_error) return std::move(name##_or_error).error(); \
   [[maybe_unused]] auto name = *std::move(name##_or_error)

@@ -13,8 +13,8 @@ namespace {
 constexpr Duration silence_check_every = seconds(1);
 constexpr Duration duty_round_every = seconds(10);
 
-// The shim of a node that cannot be heard has stopped its task by then: its lease, its grace and the
-// kill, on a clock that may run one per cent slow.
+// The shim of a node that cannot be heard has stopped its task by then: its lease, its grace and
+// the kill, on a clock that may run one per cent slow.
 Duration proof_of_loss(const Job& job, const Policy& policy) {
   const Duration bound = policy.disconnect_stop + job.grace + policy.kill_bound;
   return bound + Duration{bound.us / 100};
@@ -62,7 +62,8 @@ void Controller::hear(const SubmitInput& input, const Lookups& lookups) {
   const SubmitKey key{input.owner.user, input.key};
   if (!input.key.empty()) {
     std::optional<Earlier> earlier;
-    for (const std::map<SubmitKey, Earlier>* known : {&lookups.keys, &std::as_const(keys_of_turn_)}) {
+    for (const std::map<SubmitKey, Earlier>* known :
+         {&lookups.keys, &std::as_const(keys_of_turn_)}) {
       if (const auto found = known->find(key); found != known->end()) earlier = found->second;
     }
     switch (judge_key(input.said, earlier)) {
@@ -73,8 +74,8 @@ void Controller::hear(const SubmitInput& input, const Lookups& lookups) {
   }
   check(fresh_ids_used_ < lookups.fresh_ids.size(), "there is an id for every submission");
   const JobId id = lookups.fresh_ids[fresh_ids_used_++];
-  const bool made = record(
-      id, submitted(input.spec, input.spec_digest, input.said, input.owner, input.key));
+  const bool made =
+      record(id, submitted(input.spec, input.spec_digest, input.said, input.owner, input.key));
   check(made, "a fresh id names no other job");
   turn_.batch.specs.emplace_back(input.spec_digest, input.spec);
   if (!input.key.empty()) keys_of_turn_[key] = {id, input.said};
@@ -169,8 +170,7 @@ void Controller::resume_jobs_on(const NodeId& node) {
     const Job& job = *state_.find(id);
     if (job.state != JobState::unknown) continue;
     const bool all_heard = std::ranges::all_of(job.tasks, [&](const Task& task) {
-      return task.state == TaskState::settled ||
-             state_.find(task.node)->state == NodeState::ready;
+      return task.state == TaskState::settled || state_.find(task.node)->state == NodeState::ready;
     });
     if (!all_heard) continue;
     record(id, Heard{});
@@ -229,11 +229,10 @@ void Controller::reserve(const Decision& decision) {
   const std::uint16_t port =
       free_port(state_, decision.slots.front().node, policy_.port_first, policy_.port_last);
   if (port == 0) return;  // two thousand live attempts begin on one node: wait for one to end
-  const bool reserved =
-      record(decision.job, Reserved{.token = {state_.last_token().value + 1},
-                                    .claim_by = now_ + policy_.claim_for,
-                                    .port = port,
-                                    .slots = decision.slots});
+  const bool reserved = record(decision.job, Reserved{.token = {state_.last_token().value + 1},
+                                                      .claim_by = now_ + policy_.claim_for,
+                                                      .port = port,
+                                                      .slots = decision.slots});
   check(reserved, "the scheduler places queued jobs on free devices");
 }
 
@@ -302,8 +301,8 @@ void Controller::send(const Duty& duty) {
   const auto session = sessions_.find(duty.node);
   if (session == sessions_.end() || !session->second.heard_in_full) return;
   if (!sent_.insert({duty.key, duty.token, duty.kind.index()}).second) return;
-  turn_.to_agents.push_back({duty.node, session->second.number,
-                             ToAgent::Do{session->second.last_report, duty}});
+  turn_.to_agents.push_back(
+      {duty.node, session->second.number, ToAgent::Ask{session->second.last_report, duty}});
 }
 
 void Controller::answer(Ticket ticket, AnswerKind kind) {

@@ -21,8 +21,8 @@ namespace keel {
 // What the driver has read from the store for the inputs of one turn.
 struct Lookups {
   std::map<SubmitKey, Earlier> keys{};
-  std::map<JobId, Job> jobs{};      // those named by inputs that the controller does not hold
-  std::vector<JobId> fresh_ids{};   // one for each submission, all free
+  std::map<JobId, Job> jobs{};     // those named by inputs that the controller does not hold
+  std::vector<JobId> fresh_ids{};  // one for each submission, all free
 };
 
 // What goes to agents once the turn is durable, in order.
@@ -32,11 +32,11 @@ struct ToAgent {
   struct Ack {
     ReportNo report{};
   };
-  struct Do {
+  struct Ask {
     ReportNo answers{};
     Duty duty;
   };
-  std::variant<Agents::Welcome, Ack, Do> message;
+  std::variant<Agents::Welcome, Ack, Ask> message;
 };
 
 // The outcome of one turn. Nothing of it may leave the process before `batch` is durable.

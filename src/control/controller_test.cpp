@@ -9,7 +9,8 @@ namespace {
 
 const NodeId n1{"n1"};
 
-// A controller, its store as a list of batches, and one node of four GPUs that says what it is told to.
+// A controller, its store as a list of batches, and one node of four GPUs that says what it is told
+// to.
 struct World {
   Policy policy;
   Instant now{seconds(1000).us};
@@ -43,8 +44,11 @@ struct World {
   SubmitInput submit(std::uint32_t tasks, std::uint32_t gpus, std::string key = "",
                      std::uint8_t said = 1) {
     JobSpec spec{.gang = {.tasks = tasks, .gpus_per_task = gpus}, .time_limit = hours(1)};
-    return {.ticket = {1}, .owner = {.user = "ana"}, .key = std::move(key),
-            .said = Digest{{said}}, .spec = spec};
+    return {.ticket = {1},
+            .owner = {.user = "ana"},
+            .key = std::move(key),
+            .said = Digest{{said}},
+            .spec = spec};
   }
   JobState state(std::uint64_t job) const { return rows.at({job}).state; }
   std::vector<TaskReport> all(JobId id, TaskPhase phase, Exit exit = {}) const {
@@ -58,7 +62,7 @@ struct World {
   template <class Kind>
   int sent() const {
     return static_cast<int>(std::ranges::count_if(last.to_agents, [](const ToAgent& out) {
-      const auto* due = std::get_if<ToAgent::Do>(&out.message);
+      const auto* due = std::get_if<ToAgent::Ask>(&out.message);
       return due != nullptr && std::holds_alternative<Kind>(due->duty.kind);
     }));
   }
@@ -260,7 +264,8 @@ TEST(Controller, what_recovery_reads_is_what_was_in_memory) {
   world.report({});
   world.turn({world.submit(2, 1), world.submit(1, 4), world.submit(1, 1)});
   world.report(world.all({1}, TaskPhase::prepared));
-  Loaded loaded{.seq = {world.log.size()}, .at = world.now,
+  Loaded loaded{.seq = {world.log.size()},
+                .at = world.now,
                 .last_token = world.controller.state().last_token()};
   for (const auto& [id, job] : world.rows) loaded.jobs.push_back(job);
   loaded.nodes.push_back(*world.controller.state().find(n1));

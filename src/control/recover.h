@@ -12,8 +12,8 @@ struct Recovered {
   Loaded loaded{};
 };
 
-// Takes over leadership, which fences every earlier leader, and then reads the live rows: nobody else
-// can change them any more. On an error nothing was started; `unavailable` may be tried again,
+// Takes over leadership, which fences every earlier leader, and then reads the live rows: nobody
+// else can change them any more. On an error nothing was started; `unavailable` may be tried again,
 // everything else is for an operator. The caller's clock must not begin before `loaded.at`.
 Result<Recovered, StoreError> recover(Store& store);
 

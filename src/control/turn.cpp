@@ -33,7 +33,8 @@ Result<Done, StoreError> Leader::take_turn(Instant until) {
   return Done{};
 }
 
-// Everything that the inputs need from the store, read before deciding. On an error the inputs stay.
+// Everything that the inputs need from the store, read before deciding. On an error the inputs
+// stay.
 Result<Lookups, StoreError> Leader::look_up() {
   std::vector<SubmitKey> keys;
   std::set<JobId> jobs;
@@ -107,7 +108,7 @@ Result<Done, StoreError> Leader::speak() {
     } else if (const auto* ack = std::get_if<ToAgent::Ack>(&out.message)) {
       ports_.agents.acknowledge(out.node, out.session, ack->report);
     } else {
-      const auto& due = std::get<ToAgent::Do>(out.message);
+      const auto& due = std::get<ToAgent::Ask>(out.message);
       const auto spec = spec_of(due.duty);
       if (!spec && spec.error().code == StoreError::Code::unreadable) return spec.error();
       if (spec) ports_.agents.send(out.session, epoch_, due.answers, due.duty, *spec);

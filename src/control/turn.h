@@ -52,8 +52,8 @@ class Leader {
   const Ports ports_;
   const Epoch epoch_;
   Controller controller_;
-  std::vector<Input> heard_;      // taken from the queue, not decided on yet
-  std::optional<Turn> decided_;   // decided, not durable yet
+  std::vector<Input> heard_;         // taken from the queue, not decided on yet
+  std::optional<Turn> decided_;      // decided, not durable yet
   std::map<Digest, JobSpec> specs_;  // of duties lately sent; a cache, bounded
 };
 

@@ -12,7 +12,11 @@ Reason passed_over(const Job& job, const State& state, Instant now) {
 Reason place_reason(const Job& job, const State& state, const Placeable& placeable) {
   if (placeable.empty()) return Reason::fleet_not_heard;
   const auto slots = place(job.shape, state, placeable);
-  return slots ? Reason::not_looked_at : slots.error();
+  if (slots) return Reason::not_looked_at;
+  // What is free on nodes that are not heard stands in no other job's hands.
+  Placeable all;
+  for (const auto& [node, known] : state.nodes()) all.insert(node);
+  return place(job.shape, state, all) ? Reason::fleet_not_heard : slots.error();
 }
 
 }  // namespace

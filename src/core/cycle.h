@@ -19,15 +19,15 @@ namespace keel {
 // Where a pass stands. A plain value: dropping it starts the pass over and changes no decision.
 struct Cursor {
   bool in_pass{};
-  std::uint64_t version{};      // of the state when the pass began
+  std::uint64_t version{};       // of the state when the pass began
   std::optional<Place> after{};  // examined up to and including this place
 };
 
 // What the scheduler makes of one waiting job: a place for it, or why it goes on waiting.
 struct Decision {
   JobId job;
-  Reason reason{};              // `none`: it has a place
-  std::vector<Slot> slots{};    // one per task, where it has a place
+  Reason reason{};            // `none`: it has a place
+  std::vector<Slot> slots{};  // one per task, where it has a place
 };
 
 // The next decision of the pass, or nothing when the pass is over and nothing has changed since.

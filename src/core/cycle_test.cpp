@@ -61,9 +61,8 @@ TEST(Cycle, what_no_fleet_could_run_is_passed_over) {
   world.queue(3, 1, 1, "b200");
   world.queue(4, 1, 4);
   Cursor cursor;
-  EXPECT_EQ(world.pass(cursor), (Reasons{{2, Reason::exceeds_fleet},
-                                         {3, Reason::no_such_model},
-                                         {4, Reason::none}}));
+  EXPECT_EQ(world.pass(cursor),
+            (Reasons{{2, Reason::exceeds_fleet}, {3, Reason::no_such_model}, {4, Reason::none}}));
 }
 
 TEST(Cycle, a_pass_without_news_looks_at_nobody) {
@@ -111,6 +110,20 @@ TEST(Cycle, nothing_is_placed_before_the_fleet_was_heard) {
   EXPECT_EQ(why_waiting(empty, {}, world.now, {2}), Reason::no_nodes);
 }
 
+TEST(Cycle, what_lies_free_on_nodes_that_are_not_heard_is_not_said_to_be_held_by_others) {
+  World world;
+  NodeInventory silent{.id = {"n2"}, .cpu = {64'000}, .memory = gibibytes(64)};
+  for (const char* uuid : {"h0", "h1"}) {
+    silent.devices.push_back({.id = {uuid}, .model = "h100"});
+  }
+  world.state.apply(Instant{1}, NodeFact{{"n2"}, NodeReported{silent}});
+  world.queue(2, 3, 2);
+  Cursor cursor;
+  EXPECT_EQ(world.pass(cursor), (Reasons{{2, Reason::fleet_not_heard}}));
+  world.placeable.insert({"n2"});
+  EXPECT_EQ(why_waiting(world.state, world.placeable, world.now, {2}), Reason::not_looked_at);
+}
+
 TEST(Cycle, a_job_that_backs_off_lets_others_pass_and_keeps_its_place) {
   World world;
   world.queue(2, 1, 4);
@@ -122,7 +135,8 @@ TEST(Cycle, a_job_that_backs_off_lets_others_pass_and_keeps_its_place) {
   EXPECT_EQ(world.pass(cursor), (Reasons{{2, Reason::backing_off}, {3, Reason::none}}));
   world.now = Instant{5000};
   EXPECT_EQ(world.state.take_woken(world.now), (std::vector<JobId>{{2}}));
-  EXPECT_EQ(world.pass(cursor).front(), (std::pair<std::uint64_t, Reason>{2, Reason::no_free_gpus}));
+  EXPECT_EQ(world.pass(cursor).front(),
+            (std::pair<std::uint64_t, Reason>{2, Reason::no_free_gpus}));
 }
 
 TEST(Cycle, a_rendezvous_port_is_unique_among_the_live_attempts_of_a_node) {
@@ -132,8 +146,8 @@ TEST(Cycle, a_rendezvous_port_is_unique_among_the_live_attempts_of_a_node) {
     const std::uint64_t id = port;
     world.queue(id, 1, 1);
     const Slot slot{{"n1"}, {{"g" + std::to_string(port - 29400)}}};
-    ASSERT_TRUE(world.state.apply(
-        Instant{40000}, {{id}, Reserved{.token = {id}, .port = port, .slots = {slot}}}));
+    ASSERT_TRUE(world.state.apply(Instant{40000},
+                                  {{id}, Reserved{.token = {id}, .port = port, .slots = {slot}}}));
   }
   EXPECT_EQ(free_port(world.state, {"n1"}, 29400, 29401), 0);
   ASSERT_TRUE(world.state.apply(Instant{40001}, {{29400}, Canceled{}}));

@@ -120,9 +120,8 @@ std::optional<DutyKind> duty_kind(const Job& job, const Task& task, const State&
 
 Verdict verdict(const Job& job) {
   if (job.first_failed) return verdict_of(job.tasks.at(*job.first_failed).exit);
-  const bool preempted = std::ranges::any_of(job.tasks, [](const Task& task) {
-    return task.exit.cause == StopCause::preempted;
-  });
+  const bool preempted = std::ranges::any_of(
+      job.tasks, [](const Task& task) { return task.exit.cause == StopCause::preempted; });
   if (preempted) return {Verdict::Kind::preemption, Reason::preempted};
   const bool all = all_tasks(job, [](const Task& task) { return succeeded(task.exit); });
   // Stopped for a reason that no longer holds (a cancel that was never committed, say): start over.
@@ -131,7 +130,9 @@ Verdict verdict(const Job& job) {
 }
 
 std::optional<JobEvent> next_step(const Job& job, Instant now, const Policy& policy) {
-  const auto late = [&] { return job.start_deadline && job.submitted + *job.start_deadline <= now; };
+  const auto late = [&] {
+    return job.start_deadline && job.submitted + *job.start_deadline <= now;
+  };
   switch (job.state) {
     case JobState::accepted:
       if (late()) return Expired{};

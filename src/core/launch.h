@@ -1,5 +1,5 @@
-// From a reservation to an end: which decision is due next for a job, and what agents should be doing
-// for it now. Both read state alone and never ask what happened before, so restarts, lost and
+// From a reservation to an end: which decision is due next for a job, and what agents should be
+// doing for it now. Both read state alone and never ask what happened before, so restarts, lost and
 // repeated messages need no code of their own.
 #pragma once
 

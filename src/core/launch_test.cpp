@@ -13,9 +13,7 @@ const Exit good{};
 const Exit code_3{.kind = ExitKind::exited, .code = 3};
 const Exit lost{.kind = ExitKind::lost};
 
-Exit stopped(StopCause cause) {
-  return {.kind = ExitKind::signaled, .code = 15, .cause = cause};
-}
+Exit stopped(StopCause cause) { return {.kind = ExitKind::signaled, .code = 15, .cause = cause}; }
 
 // A gang of two on one node, and what has happened to it.
 struct World {
@@ -23,7 +21,8 @@ struct World {
 
   explicit World(std::uint32_t retries = 0) {
     NodeInventory inventory{.id = {"n1"}, .address = "10.0.0.1"};
-    for (const char* uuid : {"g0", "g1"}) inventory.devices.push_back({.id = {uuid}, .model = "h100"});
+    for (const char* uuid : {"g0", "g1"})
+      inventory.devices.push_back({.id = {uuid}, .model = "h100"});
     state.apply(Instant{1}, NodeFact{{"n1"}, NodeReported{inventory}});
     say({Submitted{.shape = {.gang = {.tasks = 2, .gpus_per_task = 1}},
                    .retries = retries,

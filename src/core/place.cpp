@@ -43,10 +43,10 @@ Fits fits(const Shape& shape, const Room& room) {
   const auto by = [](std::int64_t left, std::int64_t each) {
     return each == 0 ? unbounded : std::max<std::int64_t>(left, 0) / each;
   };
-  return {.gpus = by(static_cast<std::int64_t>(room.devices.size()), gpus),
-          .cpu = shape.cpu_per_task ? by(room.cpu, shape.cpu_per_task->count) : unbounded,
-          .memory = shape.memory_per_task ? by(room.memory, shape.memory_per_task->count)
-                                          : unbounded};
+  return {
+      .gpus = by(static_cast<std::int64_t>(room.devices.size()), gpus),
+      .cpu = shape.cpu_per_task ? by(room.cpu, shape.cpu_per_task->count) : unbounded,
+      .memory = shape.memory_per_task ? by(room.memory, shape.memory_per_task->count) : unbounded};
 }
 
 std::set<std::string> models_for(const Gang& gang, const State& state) {

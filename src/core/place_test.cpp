@@ -66,8 +66,8 @@ const Row table[] = {
 };
 
 TEST(Place, says_the_true_obstacle) {
-  const State state = fleet({node("n1", "h100", 4, 8, 16), node("n2", "h100", 4, 8, 16),
-                             node("n3", "a100", 2, 8, 16)});
+  const State state = fleet(
+      {node("n1", "h100", 4, 8, 16), node("n2", "h100", 4, 8, 16), node("n3", "a100", 2, 8, 16)});
   for (const Row& row : table) {
     SCOPED_TRACE(row.name);
     Shape asked = shape(row.tasks, row.gpus, row.model);
@@ -88,7 +88,8 @@ TEST(Place, sick_devices_and_silent_nodes_get_nothing) {
   EXPECT_EQ(place(shape(1, 1), state, {{"n1"}})->front().devices.front().uuid, "n1-1");
 }
 
-// An independent answer to "does it fit": for each model, whether the nodes hold enough whole tasks.
+// An independent answer to "does it fit": for each model, whether the nodes hold enough whole
+// tasks.
 bool oracle(const Shape& asked, const std::vector<NodeInventory>& nodes) {
   std::set<std::string> models;
   for (const auto& one : nodes) models.insert(one.devices.front().model);

@@ -19,9 +19,7 @@ const Task* wanted(const State& state, const NodeId& node, const TaskReport& rep
   return task.node == node && task.state != TaskState::settled ? &task : nullptr;
 }
 
-Exit lost(std::string text) {
-  return {.kind = ExitKind::lost, .text = std::move(text)};
-}
+Exit lost(std::string text) { return {.kind = ExitKind::lost, .text = std::move(text)}; }
 
 void facts_of(const TaskReport& report, const Job& job, const Task& task, Instant now,
               const Policy& policy, std::vector<JobFact>& facts) {

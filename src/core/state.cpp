@@ -191,8 +191,8 @@ void State::move_devices(const Job& job, std::uint32_t rank, bool taken) {
   if (rank == 0 && taken) use.ports.insert(task.port);
   if (rank == 0 && !taken) use.ports.erase(task.port);
   for (const DeviceId& device : task.devices) {
-    const bool moved = taken ? use.devices.emplace(device, key).second
-                             : use.devices.erase(device) == 1;
+    const bool moved =
+        taken ? use.devices.emplace(device, key).second : use.devices.erase(device) == 1;
     check(moved, "a device is in at most one live reservation");
     holding_changes_.push_back({device, taken, key, job.token});
   }

@@ -108,10 +108,10 @@ struct Walk {
   void step() {
     now.us += draw(0, 500'000);
     if (draw(0, 9) == 0 || state.jobs().empty()) {
-      const Submitted event{.shape = {.gang = {.tasks = draw(1, 3), .gpus_per_task = draw(0, 2)},
-                                      .cpu_per_task = Millicores{draw(1, 2000)}},
-                            .start_deadline = draw(0, 1) ? std::optional(seconds(draw(1, 60)))
-                                                         : std::nullopt};
+      const Submitted event{
+          .shape = {.gang = {.tasks = draw(1, 3), .gpus_per_task = draw(0, 2)},
+                    .cpu_per_task = Millicores{draw(1, 2000)}},
+          .start_deadline = draw(0, 1) ? std::optional(seconds(draw(1, 60))) : std::nullopt};
       EXPECT_TRUE(state.apply(now, {{++jobs}, event}));
       return;
     }
@@ -158,8 +158,9 @@ TEST(State, what_wakes_is_given_once_and_a_later_deadline_is_kept) {
   State state = fleet_of_three();
   ASSERT_TRUE(state.apply(Instant{10}, {{1}, Submitted{.start_deadline = seconds(60)}}));
   ASSERT_TRUE(state.apply(Instant{10}, {{1}, Admitted{}}));
-  ASSERT_TRUE(state.apply(Instant{10}, {{1}, Reserved{.token = {1}, .claim_by = Instant{500},
-                                                      .slots = {{nodes[0], {}}}}}));
+  ASSERT_TRUE(state.apply(
+      Instant{10},
+      {{1}, Reserved{.token = {1}, .claim_by = Instant{500}, .slots = {{nodes[0], {}}}}}));
   ASSERT_TRUE(state.apply(Instant{20}, {{1}, Voided{{1}, Reason::claim_expired, Instant{900}}}));
   EXPECT_EQ(state.next_wake(), Instant{900});
   EXPECT_EQ(state.take_woken(Instant{900}), (std::vector<JobId>{{1}}));
@@ -182,9 +183,9 @@ TEST(State, a_job_leaves_memory_only_when_nothing_of_it_is_left) {
   State state = fleet_of_three();
   ASSERT_TRUE(state.apply(Instant{10}, {{1}, Submitted{}}));
   const Slot slot{nodes[0], {{"n1-0"}}};
-  for (const JobEvent& event : std::vector<JobEvent>{
-           Admitted{}, Reserved{.token = {1}, .slots = {slot}}, TaskPrepared{{1}, 0},
-           Launched{{1}}, Canceled{}}) {
+  for (const JobEvent& event :
+       std::vector<JobEvent>{Admitted{}, Reserved{.token = {1}, .slots = {slot}},
+                             TaskPrepared{{1}, 0}, Launched{{1}}, Canceled{}}) {
     ASSERT_TRUE(state.apply(Instant{10}, {{1}, event}));
   }
   state.forget_if_over(JobId{1});

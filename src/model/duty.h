@@ -1,5 +1,5 @@
-// What an agent is asked to do for one task. Derived from state alone (core/launch.h), hence safe to
-// repeat: the agent compares tokens and obeys each once.
+// What an agent is asked to do for one task. Derived from state alone (core/launch.h), hence safe
+// to repeat: the agent compares tokens and obeys each once.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Prepare {
   std::vector<DeviceId> devices{};
   Owner owner{};
   Digest spec{};
-  Duration claim_for{};  // from the sending of the report that this answers
+  Duration claim_for{};   // from the sending of the report that this answers
   std::uint32_t tasks{};  // of the gang
   std::string master_address{};
   std::uint16_t master_port{};

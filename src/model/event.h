@@ -46,7 +46,7 @@ struct Slot {
 struct Reserved {
   FencingToken token;
   Instant claim_by{};
-  std::uint16_t port{};  // for the rendezvous, unique among the live attempts of task 0's node
+  std::uint16_t port{};       // for the rendezvous, unique among the live attempts of task 0's node
   std::vector<Slot> slots{};  // one per task, in rank order
   friend bool operator==(const Reserved&, const Reserved&) = default;
 };

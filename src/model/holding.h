@@ -1,4 +1,5 @@
-// Which task holds which device. A device is in at most one live reservation; the store says so too.
+// Which task holds which device. A device is in at most one live reservation; the store says so
+// too.
 #pragma once
 
 #include "model/ids.h"

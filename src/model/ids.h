@@ -16,10 +16,10 @@ using JobId = Strong<struct JobTag>;                         // 0 is "none"
 using AttemptNo = Strong<struct AttemptTag, std::uint32_t>;  // 1 is the first; 0 is "none yet"
 using FencingToken = Strong<struct TokenTag>;                // grows with every grant, fleet-wide
 using Epoch = Strong<struct EpochTag>;                       // the leader's; grows for ever
-using Seq = Strong<struct SeqTag>;                           // position in the event log: 1, 2, 3, …
-using SessionNo = Strong<struct SessionTag>;                 // one connection of one agent
-using ReportNo = Strong<struct ReportTag>;                   // one report within a session
-using Ticket = Strong<struct TicketTag>;                     // one caller waiting for an answer
+using Seq = Strong<struct SeqTag>;            // position in the event log: 1, 2, 3, …
+using SessionNo = Strong<struct SessionTag>;  // one connection of one agent
+using ReportNo = Strong<struct ReportTag>;    // one report within a session
+using Ticket = Strong<struct TicketTag>;      // one caller waiting for an answer
 
 // A GPU host's name, matched exactly.
 struct NodeId {

@@ -1,4 +1,5 @@
-// A job as the control plane holds it: what decides, and nothing else (the spec is a row of its own).
+// A job as the control plane holds it: what decides, and nothing else (the spec is a row of its
+// own).
 #pragma once
 
 #include <cstdint>
@@ -73,7 +74,7 @@ struct Exit {
   std::int32_t code{};  // exit code or signal number
   StopCause cause{};
   bool out_of_memory{};
-  bool clean{true};  // observed: no process left, nobody holds the devices
+  bool clean{true};    // observed: no process left, nobody holds the devices
   std::string text{};  // for people, at most 256 bytes
   friend bool operator==(const Exit&, const Exit&) = default;
 };
@@ -87,10 +88,10 @@ std::string describe(const Exit& exit);
 struct Task {
   NodeId node;
   std::vector<DeviceId> devices{};  // LOCAL_RANK i is the i-th
-  std::uint16_t port{};           // of the rendezvous, on the node of task 0; same in all tasks
+  std::uint16_t port{};             // of the rendezvous, on the node of task 0; same in all tasks
   TaskState state{};
-  Exit exit{};         // once `ended`
-  Instant started{};   // control plane's time at which the start was heard; 0 before
+  Exit exit{};        // once `ended`
+  Instant started{};  // control plane's time at which the start was heard; 0 before
   Instant ended{};
   friend bool operator==(const Task&, const Task&) = default;
 };
@@ -113,9 +114,9 @@ struct SubmitKey {
 struct Job {
   JobId id;
   Owner owner{};
-  std::string key{};   // idempotency key; empty when none was given
-  Digest said{};       // of what the caller said, in canonical form
-  Digest spec{};       // names the spec's row
+  std::string key{};  // idempotency key; empty when none was given
+  Digest said{};      // of what the caller said, in canonical form
+  Digest spec{};      // names the spec's row
   Shape shape{};
   Duration time_limit{};
   Duration grace{};
@@ -130,12 +131,12 @@ struct Job {
 
   AttemptNo attempt{};
   FencingToken token{};
-  Instant claim_by{};               // reserved: void unless all tasks are prepared by then
-  std::vector<Task> tasks{};        // of the current or last attempt
+  Instant claim_by{};         // reserved: void unless all tasks are prepared by then
+  std::vector<Task> tasks{};  // of the current or last attempt
   std::optional<std::uint32_t> first_failed{};  // the task whose failure ended the attempt
   std::uint32_t user_failures{};
   std::uint32_t infrastructure_failures{};
-  Reason reason{};                // why it was rejected, expired, failed or put back
+  Reason reason{};  // why it was rejected, expired, failed or put back
   friend bool operator==(const Job&, const Job&) = default;
 };
 

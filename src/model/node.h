@@ -31,7 +31,7 @@ struct NodeInventory {
   std::string address{};  // where the tasks of a gang reach each other
   Millicores cpu{};
   Bytes memory{};
-  std::vector<Device> devices{};  // sorted by id
+  std::vector<Device> devices{};        // sorted by id
   std::vector<std::string> warnings{};  // limits that are not in force here, for people
   friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
 };

@@ -19,9 +19,9 @@ struct Policy {
 
   // Agents.
   Duration heartbeat = seconds(2);
-  Duration silence = seconds(10);           // not heard for this long: unreachable
-  Duration disconnect_stop = minutes(30);   // the shim stops its task after this without a word
-  Duration kill_bound = seconds(30);        // a kill has taken effect by then
+  Duration silence = seconds(10);          // not heard for this long: unreachable
+  Duration disconnect_stop = minutes(30);  // the shim stops its task after this without a word
+  Duration kill_bound = seconds(30);       // a kill has taken effect by then
 
   // Retries. A failure of the platform is not the user's and has a bound of its own.
   std::uint32_t infrastructure_failures_max = 5;

@@ -42,7 +42,7 @@ std::string_view describe(Reason reason) {
     case Reason::not_looked_at: return "The scheduler has not come to it yet.";
     case Reason::no_nodes: return "No agent has ever reported a node: start keel-agent on a host.";
     case Reason::fleet_not_heard:
-      return "No node has reported since the control plane started; agents reconnect by themselves.";
+      return "Nodes that it needs do not report just now; agents reconnect by themselves.";
     case Reason::no_such_model:
       return "No node has GPUs of this model; `keel nodes` shows the models there are.";
     case Reason::exceeds_fleet:

@@ -30,7 +30,7 @@ struct TaskReport {
   FencingToken token;
   TaskPhase phase{};
   Exit exit{};         // ended, settled
-  Reason refusal{};  // refused
+  Reason refusal{};    // refused
   std::string text{};  // refused: for people
   friend bool operator==(const TaskReport&, const TaskReport&) = default;
 };

@@ -59,18 +59,19 @@ struct SaidSpec {
 struct JobSpec {
   std::string name{};
   std::map<std::string, std::string> labels{};
-  std::string program{};  // "./x": one of `files`; "/x": a path on the node; "x": found in PATH there
+  std::string
+      program{};  // "./x": one of `files`; "/x": a path on the node; "x": found in PATH there
   std::vector<std::string> args{};
   std::map<std::string, std::string> env{};
   std::vector<TakenFile> files{};
   Gang gang{};
-  std::optional<Millicores> cpu_per_task{};   // absent: not limited and not counted
-  std::optional<Bytes> memory_per_task{};     // absent: not limited and not counted
-  Duration time_limit{};                      // of one attempt, the grace included
-  Duration grace{};                           // between the stop signal and the kill
-  int stop_signal{};                        // e.g. SIGTERM
-  std::uint32_t retries{};                  // failures of the user's own program to start over after
-  std::optional<Duration> start_deadline{};   // from submission; not started by then: expired
+  std::optional<Millicores> cpu_per_task{};  // absent: not limited and not counted
+  std::optional<Bytes> memory_per_task{};    // absent: not limited and not counted
+  Duration time_limit{};                     // of one attempt, the grace included
+  Duration grace{};                          // between the stop signal and the kill
+  int stop_signal{};                         // e.g. SIGTERM
+  std::uint32_t retries{};  // failures of the user's own program to start over after
+  std::optional<Duration> start_deadline{};  // from submission; not started by then: expired
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 

@@ -20,12 +20,12 @@ struct Claim {
   Prepare order{};
   JobSpec spec{};
   TaskPhase phase{};
-  Instant claim_until{};     // boot time: not started by then, it is dropped
-  bool started{};          // START was obeyed: from here on only an observed end ends it
+  Instant claim_until{};            // boot time: not started by then, it is dropped
+  bool started{};                   // START was obeyed: from here on only an observed end ends it
   std::optional<StopCause> stop{};  // a stop was ordered
-  Exit exit{};               // ended, settled
-  Reason refusal{};        // refused
-  std::string text{};        // refused
+  Exit exit{};                      // ended, settled
+  Reason refusal{};                 // refused
+  std::string text{};               // refused
   friend bool operator==(const Claim&, const Claim&) = default;
 };
 
@@ -34,7 +34,7 @@ class Claims {
   virtual ~Claims() = default;
 
   struct Kept {
-    std::vector<Claim> claims{};               // ascending by key
+    std::vector<Claim> claims{};                // ascending by key
     std::map<DeviceId, FencingToken> floors{};  // highest token seen for each device
   };
 

@@ -48,8 +48,8 @@ struct AgentGone {
   NodeId node;
   SessionNo session;
 };
-using Input = std::variant<SubmitInput, CancelInput, ReasonsInput, AgentConnected, AgentReported,
-                           AgentGone>;
+using Input =
+    std::variant<SubmitInput, CancelInput, ReasonsInput, AgentConnected, AgentReported, AgentGone>;
 
 struct SubmitAnswer {
   JobId job;
@@ -71,8 +71,8 @@ struct ReasonsAnswer {
 struct NotStored {  // the store is out of reach: what was asked may or may not have been done
   std::string detail{};
 };
-using AnswerKind = std::variant<SubmitAnswer, KeyConflict, CancelAnswer, NoSuchJob, ReasonsAnswer,
-                                NotStored>;
+using AnswerKind =
+    std::variant<SubmitAnswer, KeyConflict, CancelAnswer, NoSuchJob, ReasonsAnswer, NotStored>;
 struct Answer {
   Ticket ticket;
   AnswerKind kind{};

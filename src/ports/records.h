@@ -1,5 +1,5 @@
-// Committed facts for readers: what API and CLI show. Reads never wait for a turn and never make one
-// wait. Errors are the store's.
+// Committed facts for readers: what API and CLI show. Reads never wait for a turn and never make
+// one wait. Errors are the store's.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct JobRecord {
 };
 
 struct JobFilter {
-  std::vector<JobState> states{};        // empty: all
-  std::string user{};                    // empty: everybody's
-  std::optional<JobId> before{};         // only ids below this one
+  std::vector<JobState> states{};  // empty: all
+  std::string user{};              // empty: everybody's
+  std::optional<JobId> before{};   // only ids below this one
   std::size_t limit{100};
 };
 

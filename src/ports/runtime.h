@@ -31,13 +31,14 @@ struct PrepareOrder {
   std::vector<std::pair<std::string, std::string>> env{};
 };
 
-// One task as it is on the host now. Level-triggered: read again whenever anything may have changed.
+// One task as it is on the host now. Level-triggered: read again whenever anything may have
+// changed.
 struct Observed {
   enum class Phase : std::uint8_t {
     prepared,  // no shim has been started
     starting,  // a shim lives, its task is not running yet
     running,
-    ended,     // `exit` is final, but for `exit.clean`, which may turn true later
+    ended,  // `exit` is final, but for `exit.clean`, which may turn true later
   };
   TaskKey key;
   Phase phase{};
@@ -46,7 +47,7 @@ struct Observed {
 
 // One line of a task's output.
 struct LogLine {
-  Instant at{};      // wall clock, microseconds since the Unix epoch: for people
+  Instant at{};    // wall clock, microseconds since the Unix epoch: for people
   bool error{};    // from stderr
   bool partial{};  // the line goes on in the next one
   std::string text{};
@@ -86,7 +87,8 @@ class Runtime {
   // set aside, the log stays readable. Repeating it is safe.
   virtual void release(const TaskKey& key) = 0;
 
-  // Lines from `offset` on, about `limit` bytes of them. Nothing where no such log is kept. Any thread.
+  // Lines from `offset` on, about `limit` bytes of them. Nothing where no such log is kept. Any
+  // thread.
   virtual std::optional<LogPart> read_log(const TaskKey& key, std::int64_t offset,
                                           std::int64_t limit) = 0;
 };

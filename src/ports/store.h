@@ -38,18 +38,18 @@ struct StoreError {
 
 // One turn's worth of writing.
 struct Batch {
-  std::vector<StoredEvent> events{};                 // seq: after + 1, after + 2, …
-  std::vector<std::pair<Digest, JobSpec>> specs{};   // those that a new job of `events` names
-  std::vector<Job> jobs{};                           // each job that changed, as it is afterwards
-  std::vector<Node> nodes{};                         // likewise
-  std::vector<HoldingChange> holdings{};             // in order
-  FencingToken last_token;                         // as it is afterwards; never goes down
+  std::vector<StoredEvent> events{};                // seq: after + 1, after + 2, …
+  std::vector<std::pair<Digest, JobSpec>> specs{};  // those that a new job of `events` names
+  std::vector<Job> jobs{};                          // each job that changed, as it is afterwards
+  std::vector<Node> nodes{};                        // likewise
+  std::vector<HoldingChange> holdings{};            // in order
+  FencingToken last_token;                          // as it is afterwards; never goes down
 };
 
 // What recovery starts from.
 struct Loaded {
-  Seq seq{};                  // of the last stored event
-  Instant at{};               // its time; 0 for an empty log
+  Seq seq{};     // of the last stored event
+  Instant at{};  // its time; 0 for an empty log
   FencingToken last_token;
   std::vector<Job> jobs{};          // those that need memory, in ascending order of id
   std::vector<Node> nodes{};        // in ascending order of id
@@ -58,9 +58,9 @@ struct Loaded {
 
 // True where a restart has to know the job: it is not terminal, or one of its tasks is not settled.
 inline bool needs_memory(const Job& job) {
-  return !is_terminal(job.state) ||
-         std::ranges::any_of(job.tasks,
-                             [](const Task& t) { return t.state != TaskState::settled; });
+  return !is_terminal(job.state) || std::ranges::any_of(job.tasks, [](const Task& t) {
+    return t.state != TaskState::settled;
+  });
 }
 
 class Store {

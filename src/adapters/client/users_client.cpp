@@ -19,6 +19,9 @@ using SystemClock = std::chrono::system_clock;  // gRPC takes its deadlines by t
 constexpr int answer_bytes_max = 16 << 20;  // pages are cut at 2 MiB, a log's part at 1 MiB
 constexpr int reconnect_first_ms = 100;
 constexpr int reconnect_max_ms = 1000;
+// For one try. A busy host may take seconds to greet: that is no reason to say that nobody is
+// there.
+constexpr int greeting_within_ms = 20'000;
 constexpr Duration file_answer_within = minutes(5);  // 64 MiB on a slow disk
 
 SystemClock::time_point in(Duration duration) {
@@ -69,7 +72,7 @@ std::shared_ptr<grpc::Channel> channel_to(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(answer_bytes_max);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, reconnect_first_ms);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, reconnect_max_ms);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, greeting_within_ms);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, reconnect_max_ms);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // it is on this host
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);     // who asks twice is decided above
@@ -85,18 +88,23 @@ struct UsersClient::Connection {
 
   // Only a channel that is ready may be used: so an error after this one means that something may
   // have been sent.
-  bool connect() {
+  Result<Done, ClientError> connect() {
     const auto deadline = in(target.connect_within);
     grpc_connectivity_state state = channel->GetState(true);
     // The first failure that is seen may be an old one, from before the last back-off.
     bool has_tried = state != GRPC_CHANNEL_TRANSIENT_FAILURE;
     while (state != GRPC_CHANNEL_READY) {
-      if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && has_tried) return false;
+      if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && has_tried) {
+        return failure(ClientError::Code::unreachable,
+                       "Nobody answers at " + printable(target.address) + ".");
+      }
       if (state == GRPC_CHANNEL_CONNECTING) has_tried = true;
-      if (!channel->WaitForStateChange(state, deadline)) return false;
+      if (!channel->WaitForStateChange(state, deadline)) {
+        return failure(ClientError::Code::cut, "The control plane did not answer in time.");
+      }
       state = channel->GetState(true);
     }
-    return true;
+    return Done{};
   }
 
   template <class Request, class Response>
@@ -104,10 +112,7 @@ struct UsersClient::Connection {
                                                                              const Request&,
                                                                              Response*),
                                      const Request& request, Duration within) {
-    if (!connect()) {
-      return failure(ClientError::Code::unreachable,
-                     "Nobody answers at " + printable(target.address) + ".");
-    }
+    TRY(connected, connect());
     grpc::ClientContext call;
     call.set_deadline(in(within));
     if (!target.token.empty()) call.AddMetadata("authorization", "Bearer " + target.token);

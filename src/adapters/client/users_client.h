@@ -27,7 +27,7 @@ class UsersClient {
   struct Target {
     std::string address{};  // "unix:PATH", or "HOST:PORT" on this host's loopback
     std::string token{};    // the operator's; empty at the local door
-    Duration connect_within = seconds(5);
+    Duration connect_within = seconds(10);
     Duration answer_within = seconds(30);  // beyond what a request itself asks to wait
   };
   explicit UsersClient(Target target);

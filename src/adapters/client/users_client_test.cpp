@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <thread>
@@ -113,6 +116,20 @@ TEST_F(UsersClientTest, where_nobody_listens_nothing_was_sent) {
   ASSERT_FALSE(view.has_value());
   EXPECT_EQ(view.error().code, Code::unreachable);
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(4));
+}
+
+TEST_F(UsersClientTest, who_listens_and_is_slow_to_greet_is_not_called_absent) {
+  const std::string path = directory_ + "/slow";
+  sockaddr_un name{.sun_family = AF_UNIX, .sun_path = {}};
+  path.copy(name.sun_path, sizeof name.sun_path - 1);
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&name), sizeof name), 0);
+  ASSERT_EQ(::listen(listener, 8), 0);
+  UsersClient client({.address = "unix:" + path, .connect_within = milliseconds(1500)});
+  const auto view = client.get_job(job("7"));
+  ::close(listener);
+  ASSERT_FALSE(view.has_value());
+  EXPECT_EQ(view.error().code, Code::cut);
 }
 
 TEST_F(UsersClientTest, a_connection_that_breaks_leaves_the_outcome_open) {

@@ -1,5 +1,5 @@
-// GPUs that are not there, for hosts without any. They can be placed on, reserved and handed out like
-// real ones; each says that it is emulated.
+// GPUs that are not there, for hosts without any. They can be placed on, reserved and handed out
+// like real ones; each says that it is emulated.
 #pragma once
 
 #include <string>

@@ -19,7 +19,8 @@ TEST(EmulatedDevices, say_that_they_are_emulated_and_keep_their_uuids) {
     EXPECT_EQ(device.model, "h100-80gb");
     EXPECT_EQ(device.memory, Bytes{80'000'000'000});
   }
-  EXPECT_NE(first->list().front().id, EmulatedDevices::parse("8xH100-80GB", "n2")->list().front().id);
+  EXPECT_NE(first->list().front().id,
+            EmulatedDevices::parse("8xH100-80GB", "n2")->list().front().id);
 }
 
 TEST(EmulatedDevices, refuse_what_makes_no_sense) {

@@ -1,5 +1,5 @@
-// Makes tasks ready aside from the agent's own thread: fetches the files that travel with a job, then
-// has the runtime lay everything out.
+// Makes tasks ready aside from the agent's own thread: fetches the files that travel with a job,
+// then has the runtime lay everything out.
 #pragma once
 
 #include <condition_variable>

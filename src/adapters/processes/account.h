@@ -12,7 +12,7 @@ namespace keel {
 
 struct Account {
   std::string name{};
-  std::string home{};   // empty: the host does not know this user
+  std::string home{};  // empty: the host does not know this user
   std::string shell{};
   std::vector<gid_t> groups{};  // the owner's gid among them
 };

@@ -22,7 +22,7 @@ constexpr std::int64_t cpu_period_us = 100'000;
 constexpr std::int64_t cpu_quota_min_us = 1'000;  // the kernel refuses less
 
 bool is_a(const std::string& path, decltype(statfs::f_type) magic) {
-  struct statfs status{};
+  struct statfs status {};
   return ::statfs(path.c_str(), &status) == 0 && status.f_type == magic;
 }
 
@@ -126,7 +126,7 @@ void add_members(const std::string& group, std::vector<pid_t>& pids) {
   const auto directory = open_directory(group);
   if (!directory) return;
   for (const std::string& name : names_in(directory->get())) {
-    struct stat status{};
+    struct stat status {};
     const std::string below = group + "/" + name;
     if (::lstat(below.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) add_members(below, pids);
   }
@@ -150,7 +150,7 @@ bool remove_group(const std::string& group) {
   const auto directory = open_directory(group);
   if (!directory) return false;
   for (const std::string& name : names_in(directory->get())) {
-    struct stat status{};
+    struct stat status {};
     const std::string below = group + "/" + name;
     if (::lstat(below.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) remove_group(below);
   }
@@ -211,8 +211,8 @@ void Cgroups::add_controller(const std::string& name, const std::string& root,
                           .pids = name == "pids"});
 }
 
-// Version 2 forbids processes in a group that passes controllers on, so an agent that was handed its
-// own group first moves into a leaf of it.
+// Version 2 forbids processes in a group that passes controllers on, so an agent that was handed
+// its own group first moves into a leaf of it.
 std::string Cgroups::place_below_ours(const std::string& root) {
   std::string own = own_group();
   if (own.ends_with("/agent")) own.resize(own.size() - 6);
@@ -237,8 +237,9 @@ void Cgroups::open_version_2(const std::string& root, const std::string& base) {
   for (const std::string name : {"memory", "cpu", "pids"}) {
     const auto passed = pass_on(from, base, name);
     if (!passed) warn(name + " limits are not in force", passed.error());
-    (name == "memory" ? hierarchy.memory : name == "cpu" ? hierarchy.cpu : hierarchy.pids) =
-        passed.has_value();
+    (name == "memory" ? hierarchy.memory
+     : name == "cpu"  ? hierarchy.cpu
+                      : hierarchy.pids) = passed.has_value();
   }
   hierarchies_.push_back(hierarchy);
 }

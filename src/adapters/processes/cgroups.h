@@ -1,6 +1,6 @@
-// Control groups of tasks, on hosts with version 2, version 1, or both (hybrid: version 1 limits, and
-// a version 2 tree that can still kill and tell who is left). What a host does not allow is a warning
-// for people, not an error: the task runs without that limit.
+// Control groups of tasks, on hosts with version 2, version 1, or both (hybrid: version 1 limits,
+// and a version 2 tree that can still kill and tell who is left). What a host does not allow is a
+// warning for people, not an error: the task runs without that limit.
 #pragma once
 
 #include <string>
@@ -28,14 +28,14 @@ class Cgroups {
   // "memory limits are not in force: …", one for each thing that is missing.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
-  // Makes the groups of one task, with its limits; their directories are for the shim's launch file.
-  // Repeating it sets the limits again. Any thread.
+  // Makes the groups of one task, with its limits; their directories are for the shim's launch
+  // file. Repeating it sets the limits again. Any thread.
   Result<std::vector<std::string>, std::string> make(const std::string& task,
                                                      const CgroupLimits& limits) const;
 
  private:
   struct Hierarchy {
-    std::string base;     // existing directory, in which the tasks' groups are made
+    std::string base;  // existing directory, in which the tasks' groups are made
     bool memory{}, cpu{}, pids{};
     bool version_2{};
   };

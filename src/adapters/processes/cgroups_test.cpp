@@ -40,8 +40,7 @@ TEST(Cgroups, a_child_that_runs_out_of_memory_is_told_of_a_failed_task_and_not_o
   if (!in_force(host, "memory")) GTEST_SKIP() << "memory is not limited here";
   PrepareOrder order = host.order("tail /dev/zero; exit 1");
   order.spec.memory_per_task = mebibytes(48);
-  EXPECT_EQ(host.run(order),
-            (Exit{.kind = ExitKind::exited, .code = 1, .out_of_memory = true}));
+  EXPECT_EQ(host.run(order), (Exit{.kind = ExitKind::exited, .code = 1, .out_of_memory = true}));
   PrepareOrder good = host.order("tail /dev/zero; exit 0", {JobId{1}, AttemptNo{1}, 1});
   good.spec.memory_per_task = mebibytes(48);
   EXPECT_EQ(host.run(good), (Exit{.kind = ExitKind::exited, .code = 0}));

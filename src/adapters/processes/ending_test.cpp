@@ -28,7 +28,8 @@ void await_output(Host& host, const std::string& text) {
 
 TEST(Ending, a_stop_is_noticed_and_its_cause_recorded) {
   Host host;
-  host.start(host.order("trap 'echo saved; exit 5' TERM; echo ready; while :; do sleep 0.05; done"));
+  host.start(
+      host.order("trap 'echo saved; exit 5' TERM; echo ready; while :; do sleep 0.05; done"));
   await_output(host, "ready");
   host.runtime().stop(first_task, StopCause::preempted);
   host.runtime().stop(first_task, StopCause::canceled);
@@ -39,9 +40,9 @@ TEST(Ending, a_stop_is_noticed_and_its_cause_recorded) {
 
 TEST(Ending, the_signal_is_the_one_that_was_agreed) {
   Host host;
-  PrepareOrder order =
-      host.order("trap 'echo term' TERM; trap 'exit 9' USR1; echo ready; "
-                 "while :; do sleep 0.05; done");
+  PrepareOrder order = host.order(
+      "trap 'echo term' TERM; trap 'exit 9' USR1; echo ready; "
+      "while :; do sleep 0.05; done");
   order.spec.stop_signal = SIGUSR1;
   host.start(order);
   await_output(host, "ready");
@@ -94,8 +95,7 @@ TEST(Ending, no_process_is_left_whoever_ends_first) {
     SCOPED_TRACE(row.name);
     Host host(row.options);
     const std::string word = unique_word();
-    host.start(host.order(stubborn(word) + stubborn(word) +
-                          "sleep 0.5; echo ready; " + row.main));
+    host.start(host.order(stubborn(word) + stubborn(word) + "sleep 0.5; echo ready; " + row.main));
     if (row.stop) {
       await_output(host, "ready");
       EXPECT_TRUE(anybody_runs(word));
@@ -110,8 +110,10 @@ TEST(Ending, no_process_is_left_whoever_ends_first) {
 TEST(Ending, a_task_that_forks_without_end_is_gone_all_the_same) {
   Host host;
   const std::string word = unique_word();
-  host.start(host.order("f() { (trap '' TERM; sleep " + word + " & while :; do sleep 0.01 & done) & };"
-                        " f; f; echo ready; exec sleep " + word));
+  host.start(host.order("f() { (trap '' TERM; sleep " + word +
+                        " & while :; do sleep 0.01 & done) & };"
+                        " f; f; echo ready; exec sleep " +
+                        word));
   await_output(host, "ready");
   host.runtime().stop(first_task, StopCause::canceled);
   EXPECT_EQ(host.await_end().cause, StopCause::canceled);
@@ -126,8 +128,8 @@ TEST(Ending, the_time_limit_holds_the_grace_inside) {
   order.spec.grace = milliseconds(700);
   const Instant before = boot_now();
   const Exit exit = host.run(order);
-  EXPECT_EQ(exit, (Exit{.kind = ExitKind::signaled, .code = SIGKILL,
-                        .cause = StopCause::time_limit}));
+  EXPECT_EQ(exit,
+            (Exit{.kind = ExitKind::signaled, .code = SIGKILL, .cause = StopCause::time_limit}));
   EXPECT_GE(boot_now() - before, order.spec.time_limit);
   EXPECT_EQ(host.output(), "ready\nnotice\n");
 }
@@ -137,7 +139,8 @@ TEST(Ending, what_was_stopped_or_has_no_lease_any_more_is_never_started) {
   ASSERT_TRUE(host.runtime().prepare(host.order("echo ran")));
   host.runtime().stop(first_task, StopCause::canceled);
   ASSERT_TRUE(host.runtime().start(first_task, never));
-  EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::not_started, .cause = StopCause::canceled,
+  EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::not_started,
+                                    .cause = StopCause::canceled,
                                     .text = "stopped before its program was started"}));
   const TaskKey second{JobId{1}, AttemptNo{1}, 1};
   host.start(host.order("echo ran", second), boot_now());
@@ -212,7 +215,8 @@ TEST(Ending, a_restarted_agent_finds_its_tasks_running_and_can_stop_them) {
 TEST(Ending, without_an_agent_the_lease_ends_it) {
   Host host;
   const std::string word = unique_word();
-  PrepareOrder order = host.order(stubborn(word) + "trap 'echo notice' TERM; "
+  PrepareOrder order = host.order(stubborn(word) +
+                                  "trap 'echo notice' TERM; "
                                   "while :; do sleep 0.05; done");
   kill_agent(start_agent(host.place(), order, boot_now() + milliseconds(1500)));
   EXPECT_TRUE(eventually([&] { return exists(AT_FDCWD, host.path(first_task, exit_file)); }));
@@ -286,9 +290,7 @@ TEST(Ending, another_users_process_with_the_mark_is_left_alone) {
     ::execl("/bin/sleep", "sleep", "1000", nullptr);
     ::_exit(1);
   }
-  EXPECT_TRUE(eventually([&] {
-    return !find_living({.mark = mark, .uid = ::getuid()}).empty();
-  }));
+  EXPECT_TRUE(eventually([&] { return !find_living({.mark = mark, .uid = ::getuid()}).empty(); }));
   EXPECT_TRUE(find_living({.mark = mark, .uid = 14242}).empty());
   EXPECT_TRUE(find_living({.mark = mark.substr(1), .uid = ::getuid()}).empty());
   ::kill(pid, SIGKILL);

@@ -21,7 +21,8 @@ bool FileCache::has(const Digest& digest) const { return exists(directory_.get()
 Result<Done, std::string> FileCache::put(const Digest& digest, std::string_view bytes) const {
   if (bytes.size() > limits::file_bytes_max) return print(digest) + ": is too large";
   if (sha256(bytes) != digest) return print(digest) + ": other bytes came than were asked for";
-  static std::mutex one_at_a_time;  // Two writers of one file would share what they write beside it.
+  static std::mutex
+      one_at_a_time;  // Two writers of one file would share what they write beside it.
   const std::lock_guard lock(one_at_a_time);
   if (has(digest)) return Done{};
   return write_file(directory_.get(), print(digest), bytes, Lasting::power);

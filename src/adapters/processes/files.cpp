@@ -39,12 +39,12 @@ Descriptor open_to_empty(int parent, const std::string& name) {
   return Descriptor(::openat(parent, name.c_str(), directory_flags));
 }
 
-// Empties `name` in `top`: its files go, its directories move up into `top`, where their turn comes.
-// So two descriptors are enough for any depth.
+// Empties `name` in `top`: its files go, its directories move up into `top`, where their turn
+// comes. So two descriptors are enough for any depth.
 Result<Done, std::string> flatten(int top, const std::string& name, Removal& removal) {
   const Descriptor fd = open_to_empty(top, name);
   if (!fd) return failure(name);
-  struct stat status{};
+  struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return failure(name);
   if (status.st_dev != removal.device) return name + ": is another file system";
   if (::geteuid() != 0) (void)::fchmod(fd.get(), 0700);  // The unlink below tells.
@@ -102,7 +102,7 @@ Result<Descriptor, std::string> make_directory(int parent, const std::string& na
                                                const Access& access) {
   if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) return failure(name);
   TRY(fd, open_directory(parent, name));
-  struct stat status{};
+  struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return failure(name);
   const bool other_owner = (access.uid != static_cast<uid_t>(-1) && status.st_uid != access.uid) ||
                            (access.gid != static_cast<gid_t>(-1) && status.st_gid != access.gid);
@@ -113,8 +113,8 @@ Result<Descriptor, std::string> make_directory(int parent, const std::string& na
   return fd;
 }
 
-Result<Done, std::string> write_file(int directory, const std::string& name,
-                                     std::string_view bytes, Lasting lasting) {
+Result<Done, std::string> write_file(int directory, const std::string& name, std::string_view bytes,
+                                     Lasting lasting) {
   const std::string beside = "." + name + ".new";
   const Descriptor fd(::openat(directory, beside.c_str(),
                                O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -171,7 +171,7 @@ Result<Done, std::string> remove_tree(int parent, const std::string& name) {
   if (::unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return Done{};
   const Descriptor top = open_to_empty(parent, name);
   if (!top) return failure(name);
-  struct stat status{};
+  struct stat status {};
   if (::fstat(top.get(), &status) != 0) return failure(name);
   if (::geteuid() != 0) (void)::fchmod(top.get(), 0700);  // The unlinks below tell.
   Removal removal{.device = status.st_dev};

@@ -60,8 +60,8 @@ enum class Lasting : std::uint8_t {
   process,  // survives the writer
   power,    // survives a power cut: file and directory are synced
 };
-Result<Done, std::string> write_file(int directory, const std::string& name,
-                                     std::string_view bytes, Lasting lasting);
+Result<Done, std::string> write_file(int directory, const std::string& name, std::string_view bytes,
+                                     Lasting lasting);
 
 // Nothing where there is no such file. More than `bytes_max` is an error.
 Result<std::optional<std::string>, std::string> read_file(int directory, const std::string& name,
@@ -72,8 +72,8 @@ bool exists(int directory, const std::string& name);
 // Sorted, without "." and "..". Empty where it cannot be read.
 std::vector<std::string> names_in(int directory);
 
-// Removes a file or a directory with all that is in it, without leaving its file system. What is not
-// there is removed already. Uses few descriptors however deep it goes.
+// Removes a file or a directory with all that is in it, without leaving its file system. What is
+// not there is removed already. Uses few descriptors however deep it goes.
 Result<Done, std::string> remove_tree(int parent, const std::string& name);
 
 }  // namespace keel

@@ -13,8 +13,7 @@
 namespace keel {
 namespace {
 
-constexpr const char* path_default =
-    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+constexpr const char* path_default = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 Access owned(const Owner& owner) { return {0700, owner.uid, owner.gid}; }
 
@@ -24,8 +23,8 @@ std::vector<std::string> parts_of(const std::string& path) {
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('/', begin), path.size());
     std::string part = path.substr(begin, end - begin);
-    const bool plain = !part.empty() && part != "." && part != ".." &&
-                       part.find('\0') == std::string::npos;
+    const bool plain =
+        !part.empty() && part != "." && part != ".." && part.find('\0') == std::string::npos;
     if (!plain) return {};
     parts.push_back(std::move(part));
     begin = end + 1;
@@ -33,9 +32,8 @@ std::vector<std::string> parts_of(const std::string& path) {
   return parts;
 }
 
-Result<Done, std::string> write_copy(int directory, const std::string& name,
-                                     std::string_view bytes, bool executable,
-                                     const Owner& owner) {
+Result<Done, std::string> write_copy(int directory, const std::string& name, std::string_view bytes,
+                                     bool executable, const Owner& owner) {
   const Descriptor fd(::openat(directory, name.c_str(),
                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd) return failure(name);

@@ -36,7 +36,7 @@ Result<v1::Launch, std::string> read_launch(int directory) {
   if (launch.log_bytes_max() <= 0 || !parse_task_key(launch.task())) {
     return "launch " + describe(Reading::damaged);
   }
-  struct stat status{};
+  struct stat status {};
   if (::stat(launch.work_dir().c_str(), &status) != 0) return failure(launch.work_dir());
   if (status.st_uid != launch.uid()) {
     return launch.work_dir() + ": does not belong to the task's user";
@@ -169,8 +169,10 @@ void Keeper::wait(Instant until) {
   const Instant now = boot_now();
   const std::int64_t span = std::clamp<std::int64_t>(until.us - now.us, 0, tick.us);
   // A closed descriptor is -1 and ignored by poll.
-  pollfd waits[] = {{children_.get(), POLLIN, 0},   {changes_.get(), POLLIN, 0},
-                    {task_.out.get(), POLLIN, 0},   {task_.error.get(), POLLIN, 0},
+  pollfd waits[] = {{children_.get(), POLLIN, 0},
+                    {changes_.get(), POLLIN, 0},
+                    {task_.out.get(), POLLIN, 0},
+                    {task_.error.get(), POLLIN, 0},
                     {task_.report.get(), POLLIN, 0}};
   const int timeout_ms = static_cast<int>((span + 999) / 1000);
   (void)::poll(waits, std::size(waits), timeout_ms);  // All is looked at in any case.

@@ -24,8 +24,9 @@ std::string committed(const Host& host) {
 
 TEST(Leaving, outputs_are_committed_whole_and_once) {
   Host host;
-  host.run(host.order("mkdir $KEEL_OUTPUT_DIR/deep; echo 1 > $KEEL_OUTPUT_DIR/deep/model; "
-                      "ln -s /etc/passwd $KEEL_OUTPUT_DIR/link"));
+  host.run(
+      host.order("mkdir $KEEL_OUTPUT_DIR/deep; echo 1 > $KEEL_OUTPUT_DIR/deep/model; "
+                 "ln -s /etc/passwd $KEEL_OUTPUT_DIR/link"));
   for (int i = 0; i < 2; ++i) {
     const auto done = host.runtime().commit(first_task);
     ASSERT_TRUE(done) << done.error().text;
@@ -33,7 +34,7 @@ TEST(Leaving, outputs_are_committed_whole_and_once) {
     EXPECT_THAT(names_at(committed(host) + "/task-0"), ElementsAre("deep", "link"));
   }
   EXPECT_EQ(contents(committed(host) + "/task-0/deep/model"), "1\n");
-  struct stat status{};
+  struct stat status {};
   ASSERT_EQ(::stat(committed(host).c_str(), &status), 0);
   EXPECT_EQ(status.st_uid, somebody().uid);
   host.runtime().release(first_task);
@@ -61,8 +62,9 @@ TEST(Leaving, a_later_attempt_replaces_the_outputs_and_keeps_the_old_ones_aside)
 
 TEST(Leaving, release_leaves_the_log_and_what_was_not_committed_aside) {
   Host host;
-  host.run(host.order("echo hello; echo 1 > $KEEL_OUTPUT_DIR/late; mkdir -p a/b/c; touch a/b/c/d; "
-                      "chmod 0 a/b; touch $TMPDIR/x"));
+  host.run(
+      host.order("echo hello; echo 1 > $KEEL_OUTPUT_DIR/late; mkdir -p a/b/c; touch a/b/c/d; "
+                 "chmod 0 a/b; touch $TMPDIR/x"));
   for (int i = 0; i < 2; ++i) {
     host.runtime().release(first_task);
     EXPECT_THAT(names_at(host.path(first_task)), ElementsAre("exit", "log"));
@@ -104,12 +106,16 @@ TEST(Leaving, links_lead_nobody_out_of_the_tasks_directories) {
   const std::string outside = new_directory();
   ASSERT_EQ(::chmod(outside.c_str(), 0777), 0);
   std::ofstream(outside + "/precious") << "x";
-  host.run(host.order("ln -s " + outside + " out; ln -s " + outside + " $KEEL_OUTPUT_DIR/out; "
-                      "rmdir $KEEL_CHECKPOINT_DIR; ln -s " + outside + " $KEEL_CHECKPOINT_DIR; "
-                      "cd $TMPDIR; ln -s " + outside + "/precious a"));
+  host.run(host.order("ln -s " + outside + " out; ln -s " + outside +
+                      " $KEEL_OUTPUT_DIR/out; "
+                      "rmdir $KEEL_CHECKPOINT_DIR; ln -s " +
+                      outside +
+                      " $KEEL_CHECKPOINT_DIR; "
+                      "cd $TMPDIR; ln -s " +
+                      outside + "/precious a"));
   host.runtime().release(first_task);
   EXPECT_EQ(contents(outside + "/precious"), "x");
-  struct stat status{};
+  struct stat status {};
   ASSERT_EQ(::stat((outside + "/precious").c_str(), &status), 0);
   EXPECT_EQ(status.st_uid, ::geteuid());
   (void)remove_tree(AT_FDCWD, outside);
@@ -130,8 +136,9 @@ TEST(Leaving, a_very_deep_tree_is_removed) {
 TEST(Leaving, the_log_cannot_be_touched_by_the_task) {
   if (!is_root()) GTEST_SKIP() << "only a second user can be kept out";
   Host host;
-  host.run(host.order("ls ../log 2>&1 | tail -c 18; ln -s /etc/passwd ../log/x; "
-                      "mv ../log ../gone; rm -rf ../exit ../launch; cat ../launch"));
+  host.run(
+      host.order("ls ../log 2>&1 | tail -c 18; ln -s /etc/passwd ../log/x; "
+                 "mv ../log ../gone; rm -rf ../exit ../launch; cat ../launch"));
   EXPECT_EQ(host.output(), "Permission denied\n");
   EXPECT_THAT(host.output(true), HasSubstr("Permission denied"));
 }

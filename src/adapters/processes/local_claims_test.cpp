@@ -59,8 +59,12 @@ TEST(LocalClaims, what_was_written_is_loaded_by_the_next_agent) {
   running.phase = TaskPhase::ended;
   running.started = true;
   running.stop = StopCause::preempted;
-  running.exit = {.kind = ExitKind::signaled, .code = 9, .cause = StopCause::preempted,
-                  .out_of_memory = true, .clean = false, .text = "words"};
+  running.exit = {.kind = ExitKind::signaled,
+                  .code = 9,
+                  .cause = StopCause::preempted,
+                  .out_of_memory = true,
+                  .clean = false,
+                  .text = "words"};
   Claim refused = claim_of(10);
   refused.phase = TaskPhase::refused;
   refused.refusal = Reason::prepare_failed;

@@ -79,8 +79,8 @@ bool await_unlocked(int task) {
 
 }  // namespace
 
-LocalRuntime::LocalRuntime(RuntimePlace place, Descriptor state, Descriptor tasks,
-                           FileCache files, Watch watch, Cgroups cgroups)
+LocalRuntime::LocalRuntime(RuntimePlace place, Descriptor state, Descriptor tasks, FileCache files,
+                           Watch watch, Cgroups cgroups)
     : place_(std::move(place)),
       state_(std::move(state)),
       tasks_(std::move(tasks)),
@@ -100,9 +100,9 @@ Result<std::unique_ptr<LocalRuntime>, std::string> LocalRuntime::open(const Runt
   TRY(files, FileCache::open(absolute.state + "/files"));
   TRY(watch, Watch::open());
   Cgroups cgroups = Cgroups::open(place.cgroup_root, place.cgroup_base);
-  return std::unique_ptr<LocalRuntime>(
-      new LocalRuntime(std::move(absolute), std::move(state), std::move(tasks), std::move(files),
-                       std::move(watch), std::move(cgroups)));
+  return std::unique_ptr<LocalRuntime>(new LocalRuntime(std::move(absolute), std::move(state),
+                                                        std::move(tasks), std::move(files),
+                                                        std::move(watch), std::move(cgroups)));
 }
 
 Result<Descriptor, std::string> LocalRuntime::open_task(const TaskKey& key) const {
@@ -128,8 +128,7 @@ Result<Done, std::string> LocalRuntime::make_ready(const PrepareOrder& order) {
   const std::string directory = place_.state + "/tasks/" + print(order.key) + "/";
   const std::string job = print(order.key.job);
   TRY(checkpoints, make_directory(state_.get(), "checkpoints", passable));
-  TRY(of_job,
-      make_directory(checkpoints.get(), job, {0700, order.owner.uid, order.owner.gid}));
+  TRY(of_job, make_directory(checkpoints.get(), job, {0700, order.owner.uid, order.owner.gid}));
   TRY(launch, launch_of(order,
                         {.work = directory + work_directory,
                          .outputs = directory + outputs_directory,
@@ -146,8 +145,7 @@ Result<Done, std::string> LocalRuntime::make_ready(const PrepareOrder& order) {
 Result<Done, RuntimeError> LocalRuntime::start(const TaskKey& key, Instant lease) {
   const auto task = open_task(key);
   if (!task) return RuntimeError{"the task is not prepared: " + task.error()};
-  if (exists(task->get(), exit_file) || exists(task->get(), shim_file) ||
-      is_locked(task->get())) {
+  if (exists(task->get(), exit_file) || exists(task->get(), shim_file) || is_locked(task->get())) {
     return Done{};
   }
   if (!exists(task->get(), launch_file)) return RuntimeError{"the task is not prepared"};
@@ -214,14 +212,13 @@ Observed LocalRuntime::look(const TaskKey& key, int task) {
   return bury(key, task, shim, lost(rebooted ? "the host restarted" : "its shim died", false));
 }
 
-Observed LocalRuntime::bury(const TaskKey& key, int task, const v1::ShimIdentity& shim,
-                            Exit exit) {
+Observed LocalRuntime::bury(const TaskKey& key, int task, const v1::ShimIdentity& shim, Exit exit) {
   if (shim.boot_id() == boot_id()) {
     const auto launch = read_launch(task);
-    const bool gone = launch && kill_remains({.groups = {launch->cgroups().begin(),
-                                                         launch->cgroups().end()},
-                                              .mark = launch->task(),
-                                              .uid = launch->uid()});
+    const bool gone =
+        launch && kill_remains({.groups = {launch->cgroups().begin(), launch->cgroups().end()},
+                                .mark = launch->task(),
+                                .uid = launch->uid()});
     if (!gone) return {key, Observed::Phase::ended, exit};
   }
   exit.clean = true;
@@ -254,7 +251,8 @@ bool LocalRuntime::may_release(int task) const {
 void LocalRuntime::release(const TaskKey& key) {
   const auto task = open_task(key);
   if (!task || !may_release(task->get())) return;
-  // A shim that a dead agent started may still come: it must find the lock taken, or no launch file.
+  // A shim that a dead agent started may still come: it must find the lock taken, or no launch
+  // file.
   const auto lock = take_lock(task->get());
   if (!lock && exists(task->get(), lock_file)) return;
   if (const auto launch = read_launch(task->get())) {

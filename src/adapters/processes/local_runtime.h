@@ -56,8 +56,8 @@ class LocalRuntime : public Runtime {
   const std::vector<std::string>& warnings() const { return cgroups_.warnings(); }
 
  private:
-  LocalRuntime(RuntimePlace place, Descriptor state, Descriptor tasks, FileCache files,
-               Watch watch, Cgroups cgroups);
+  LocalRuntime(RuntimePlace place, Descriptor state, Descriptor tasks, FileCache files, Watch watch,
+               Cgroups cgroups);
 
   Result<Done, std::string> make_ready(const PrepareOrder& order);
   Result<Descriptor, std::string> open_task(const TaskKey& key) const;

@@ -33,7 +33,8 @@ TEST(LocalRuntime, phases_follow_each_other) {
   EXPECT_FALSE(host.runtime().read_log(first_task, 0, 1000)->end);
   host.runtime().stop(first_task, StopCause::canceled);
   const Exit exit = host.await_end();
-  EXPECT_EQ(exit, (Exit{.kind = ExitKind::signaled, .code = SIGTERM, .cause = StopCause::canceled}));
+  EXPECT_EQ(exit,
+            (Exit{.kind = ExitKind::signaled, .code = SIGTERM, .cause = StopCause::canceled}));
 }
 
 TEST(LocalRuntime, success_and_death_by_signal_are_told_apart) {
@@ -50,25 +51,40 @@ TEST(LocalRuntime, the_environment_is_what_was_ordered_and_nothing_else) {
   PrepareOrder order = host.order("");
   order.spec.program = "env";
   order.spec.args = {};
-  order.env = {{"RANK", "0"}, {"RANK", "7"}, {"GREETING", "hello  there"}, {"PATH", "/usr/bin"},
+  order.env = {{"RANK", "0"},
+               {"RANK", "7"},
+               {"GREETING", "hello  there"},
+               {"PATH", "/usr/bin"},
                {"KEEL_TASK", "forged"}};
   host.run(order);
   const std::string task = print(first_task);
   const std::string directory = host.path(first_task);
   const std::string home = directory + "work";
-  EXPECT_EQ(host.output(), "GREETING=hello  there\n"
-                           "HOME=" + home + "\n"
-                           "KEEL_CHECKPOINT_DIR=" + host.place().state + "/checkpoints/" +
-                               print(first_task.job) + "\n"
-                           "KEEL_OUTPUT_DIR=" + directory + "outputs\n"
-                           "KEEL_TASK=" + task + "\n"
-                           "LOGNAME=ana\n"
-                           "PATH=/usr/bin\n"
-                           "PWD=" + home + "\n"
-                           "RANK=0\n"
-                           "SHELL=/bin/sh\n"
-                           "TMPDIR=" + directory + "tmp\n"
-                           "USER=ana\n");
+  EXPECT_EQ(host.output(),
+            "GREETING=hello  there\n"
+            "HOME=" +
+                home +
+                "\n"
+                "KEEL_CHECKPOINT_DIR=" +
+                host.place().state + "/checkpoints/" + print(first_task.job) +
+                "\n"
+                "KEEL_OUTPUT_DIR=" +
+                directory +
+                "outputs\n"
+                "KEEL_TASK=" +
+                task +
+                "\n"
+                "LOGNAME=ana\n"
+                "PATH=/usr/bin\n"
+                "PWD=" +
+                home +
+                "\n"
+                "RANK=0\n"
+                "SHELL=/bin/sh\n"
+                "TMPDIR=" +
+                directory +
+                "tmp\n"
+                "USER=ana\n");
 }
 
 TEST(LocalRuntime, only_three_descriptors_are_open_and_the_first_is_empty) {
@@ -89,16 +105,18 @@ TEST(LocalRuntime, stdout_can_be_opened_again_by_its_name) {
 TEST(LocalRuntime, a_task_has_the_ids_of_its_owner_and_no_others) {
   if (!is_root()) GTEST_SKIP() << "only root can become somebody else";
   Host host;
-  host.run(host.order("grep -E '^(Uid|Gid|Groups|NoNewPrivs|CapEff|SigBlk|SigIgn)' "
-                      "/proc/self/status; ulimit -c; umask"));
-  EXPECT_EQ(host.output(), "Uid:\t14242\t14242\t14242\t14242\n"
-                           "Gid:\t14243\t14243\t14243\t14243\n"
-                           "Groups:\t14243 \n"
-                           "SigBlk:\t0000000000000000\n"
-                           "SigIgn:\t0000000000000000\n"
-                           "CapEff:\t0000000000000000\n"
-                           "NoNewPrivs:\t1\n"
-                           "0\n0022\n");
+  host.run(
+      host.order("grep -E '^(Uid|Gid|Groups|NoNewPrivs|CapEff|SigBlk|SigIgn)' "
+                 "/proc/self/status; ulimit -c; umask"));
+  EXPECT_EQ(host.output(),
+            "Uid:\t14242\t14242\t14242\t14242\n"
+            "Gid:\t14243\t14243\t14243\t14243\n"
+            "Groups:\t14243 \n"
+            "SigBlk:\t0000000000000000\n"
+            "SigIgn:\t0000000000000000\n"
+            "CapEff:\t0000000000000000\n"
+            "NoNewPrivs:\t1\n"
+            "0\n0022\n");
 }
 
 TEST(LocalRuntime, a_user_whom_the_host_knows_gets_home_and_groups) {

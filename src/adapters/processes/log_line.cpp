@@ -25,13 +25,12 @@ std::optional<Instant> parse_time(std::string_view text) {
     const bool digit = text[i] >= '0' && text[i] <= '9';
     if (pattern[i] == '0' ? !digit : text[i] != pattern[i]) return std::nullopt;
   }
-  const chrono::year_month_day date{
-      chrono::year{static_cast<int>(digits(text, 0, 4))},
-      chrono::month{static_cast<unsigned>(digits(text, 5, 2))},
-      chrono::day{static_cast<unsigned>(digits(text, 8, 2))}};
+  const chrono::year_month_day date{chrono::year{static_cast<int>(digits(text, 0, 4))},
+                                    chrono::month{static_cast<unsigned>(digits(text, 5, 2))},
+                                    chrono::day{static_cast<unsigned>(digits(text, 8, 2))}};
   if (!date.ok()) return std::nullopt;
-  const std::int64_t second = digits(text, 11, 2) * 3600 + digits(text, 14, 2) * 60 +
-                              digits(text, 17, 2);
+  const std::int64_t second =
+      digits(text, 11, 2) * 3600 + digits(text, 14, 2) * 60 + digits(text, 17, 2);
   const std::int64_t days = chrono::sys_days{date}.time_since_epoch().count();
   return Instant{(days * 86'400 + second) * 1'000'000 + digits(text, 20, 6)};
 }

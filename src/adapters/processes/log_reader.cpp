@@ -29,8 +29,8 @@ std::optional<std::string> read_at(int directory, std::int64_t begin, std::int64
   std::string bytes(limit, '\0');
   std::size_t size = 0;
   while (size < limit) {
-    const ssize_t n = ::pread(fd.get(), bytes.data() + size, limit - size,
-                              at - begin + static_cast<off_t>(size));
+    const ssize_t n =
+        ::pread(fd.get(), bytes.data() + size, limit - size, at - begin + static_cast<off_t>(size));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
     size += static_cast<std::size_t>(n);

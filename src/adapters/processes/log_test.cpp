@@ -51,7 +51,8 @@ TEST(Log, a_line_reads_like_its_grammar) {
 }
 
 TEST(Log, what_was_printed_is_parsed_and_nothing_else) {
-  for (const std::int64_t us : {std::int64_t{0}, std::int64_t{1}, noon.us, std::int64_t{4'102'444'799'999'999}}) {
+  for (const std::int64_t us :
+       {std::int64_t{0}, std::int64_t{1}, noon.us, std::int64_t{4'102'444'799'999'999}}) {
     const std::string line = print_time(Instant{us}) + std::string(log_mark(true, false)) + "x y";
     const auto parsed = parse_log_line(line);
     ASSERT_TRUE(parsed) << line;
@@ -59,10 +60,10 @@ TEST(Log, what_was_printed_is_parsed_and_nothing_else) {
     EXPECT_EQ(parsed->text, "x y");
     EXPECT_TRUE(parsed->error && !parsed->partial);
   }
-  for (const char* line : {"", "x", "2026-13-29T16:28:26.123456Z O F x",
-                           "2026-11-29T16:28:26.123456Z X F x", "2026-11-29T16:28:26.123456Z O X x",
-                           "2026-11-29 16:28:26.123456Z O F x", "2026-11-29T-6:28:26.123456Z O F x",
-                           "2026-11-29T16:28:26.123456Z O F"}) {
+  for (const char* line :
+       {"", "x", "2026-13-29T16:28:26.123456Z O F x", "2026-11-29T16:28:26.123456Z X F x",
+        "2026-11-29T16:28:26.123456Z O X x", "2026-11-29 16:28:26.123456Z O F x",
+        "2026-11-29T-6:28:26.123456Z O F x", "2026-11-29T16:28:26.123456Z O F"}) {
     EXPECT_FALSE(parse_log_line(line)) << line;
   }
 }
@@ -72,7 +73,8 @@ TEST(Log, the_text_is_the_same_however_it_arrives) {
   for (int i = 0; i < 3000; ++i) text += std::string(static_cast<std::size_t>(i % 97), 'a') + "\n";
   text += std::string(log_text_bytes_max, 'b') + "\n" + std::string(log_text_bytes_max + 1, 'c') +
           "\n\n" + std::string(3 * log_text_bytes_max, 'd');
-  for (const std::size_t chunk : {std::size_t{1}, std::size_t{7}, log_text_bytes_max, text.size()}) {
+  for (const std::size_t chunk :
+       {std::size_t{1}, std::size_t{7}, log_text_bytes_max, text.size()}) {
     SCOPED_TRACE(chunk);
     const LogDirectory log;
     LogWriter writer(log.fd.get(), 64 << 20);
@@ -144,7 +146,8 @@ TEST(Log, the_oldest_segments_go_and_a_reader_is_told) {
 TEST(Log, a_torn_line_is_left_out) {
   const LogDirectory log;
   std::ofstream(log.path + "/00000000000000000000") << print_time(noon) << " O F one\n2026-11";
-  std::ofstream(log.path + "/00000000000000000100") << "rubbish\n" << print_time(noon) << " O F two\n";
+  std::ofstream(log.path + "/00000000000000000100") << "rubbish\n"
+                                                    << print_time(noon) << " O F two\n";
   std::ofstream(log.path + "/not-a-segment") << print_time(noon) << " O F three\n";
   const auto lines = read_all(log);
   ASSERT_EQ(lines.size(), 2U);
@@ -209,7 +212,8 @@ TEST(Log, a_flood_blocks_nobody_and_stays_within_its_bounds) {
   }
   EXPECT_LE(bytes, std::size_t{1} << 20);
   const std::string output = host.output();
-  EXPECT_EQ(output.substr(output.size() - 12), "\n\nthe end\n" + std::string()) << "its end is kept";
+  EXPECT_EQ(output.substr(output.size() - 12), "\n\nthe end\n" + std::string())
+      << "its end is kept";
 }
 
 TEST(Log, a_flooding_task_can_be_stopped) {

@@ -84,7 +84,7 @@ void LogWriter::put_line(bool error, bool partial, std::string_view text, Instan
   const auto bytes = static_cast<std::int64_t>(log_head_bytes + text.size() + 1);
   const std::int64_t end = offset_ + static_cast<std::int64_t>(ready_.size()) + bytes;
   if (end - segment_begin_ > segment_bytes_max_ || ready_.size() > ready_bytes_max) flush();
-  if (offset_ + bytes - segment_begin_ > segment_bytes_max_ ) (void)rotate();  // flush() tells.
+  if (offset_ + bytes - segment_begin_ > segment_bytes_max_) (void)rotate();  // flush() tells.
   if (wall != time_at_) time_ = print_time(time_at_ = wall);
   ready_ += time_;
   ready_ += log_mark(error, partial);

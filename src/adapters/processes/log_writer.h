@@ -50,10 +50,10 @@ class LogWriter {
   int directory_;
   std::int64_t segment_bytes_max_;
   Descriptor segment_;
-  std::int64_t offset_{};         // of the end of what is on disk, in the whole log
+  std::int64_t offset_{};  // of the end of what is on disk, in the whole log
   std::int64_t segment_begin_{};
   Stream streams_[2];
-  std::string ready_;             // whole lines, not yet written
+  std::string ready_;  // whole lines, not yet written
   std::int64_t ready_lines_{};
   Lost lost_;
   Instant time_at_{-1};  // printed once for many lines

@@ -13,7 +13,7 @@ namespace {
 
 bool carries_mark(pid_t pid, const Whereabouts& where) {
   const std::string directory = "/proc/" + std::to_string(pid);
-  struct stat status{};
+  struct stat status {};
   // Only the task's own user can have put the mark there honestly.
   if (::stat(directory.c_str(), &status) != 0 || status.st_uid != where.uid) return false;
   const auto environment = read_file(AT_FDCWD, directory + "/environ");

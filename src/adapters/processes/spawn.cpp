@@ -129,7 +129,8 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Tries each place; what is there but cannot be executed is worth more words than what is not there.
+// Tries each place; what is there but cannot be executed is worth more words than what is not
+// there.
 [[noreturn]] void become_program(const Plan& plan) {
   int worst = ENOENT;
   std::string tried = plan.launch.program();

@@ -52,8 +52,8 @@ Result<pid_t, std::string> spawn_shim(const std::string& program, const std::str
                         nullptr};
   char* const envp[] = {nullptr};
   pid_t pid{};
-  const int error = ::posix_spawn(&pid, program.c_str(), &lists.actions, &lists.attributes, argv,
-                                  envp);
+  const int error =
+      ::posix_spawn(&pid, program.c_str(), &lists.actions, &lists.attributes, argv, envp);
   if (error != 0) return failure(program, error);
   return pid;
 }

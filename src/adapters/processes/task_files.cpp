@@ -20,7 +20,7 @@ const FieldDescriptor& format_of(const Message& message) {
 }
 
 struct flock whole_file(int type) {
-  struct flock lock{};
+  struct flock lock {};
   lock.l_type = static_cast<short>(type);
   lock.l_whence = SEEK_SET;
   return lock;

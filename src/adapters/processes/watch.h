@@ -1,5 +1,5 @@
-// One descriptor that becomes readable when a task may have changed: its shim ended, or wrote one of
-// the files that tell about it. One thread.
+// One descriptor that becomes readable when a task may have changed: its shim ended, or wrote one
+// of the files that tell about it. One thread.
 #pragma once
 
 #include <map>

@@ -24,8 +24,9 @@ std::string shim_beside_us() {
 
 std::string check_name(const std::string& name) {
   const bool fine = !name.empty() && name.size() <= 64 &&
-                    name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                           "0123456789.-_") == std::string::npos &&
+                    name.find_first_not_of(
+                        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                        "0123456789.-_") == std::string::npos &&
                     name.front() != '.';
   return fine ? "" : "'" + name + "' is no node name: 1 to 64 letters, digits, '.', '-' and '_'";
 }

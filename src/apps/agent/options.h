@@ -17,8 +17,8 @@ struct AgentOptions {
   std::string shim{};        // the program keel-shim
 };
 
-// The options, or the exit code with which to end: help was asked for, or something was wrong and has
-// been said.
+// The options, or the exit code with which to end: help was asked for, or something was wrong and
+// has been said.
 Result<AgentOptions, int> parse_agent_options(int argc, char** argv);
 
 }  // namespace keel

@@ -13,9 +13,7 @@ namespace {
 
 constexpr mode_t executable_bits = S_IXUSR | S_IXGRP | S_IXOTH;
 
-Unreadable too_large(std::size_t bytes_max) {
-  return {"It is larger than " + std::to_string(bytes_max) + " bytes."};
-}
+Unreadable too_large() { return {"It is larger than that."}; }
 
 Unreadable last_error() { return {std::string(std::strerror(errno)) + "."}; }
 
@@ -27,7 +25,7 @@ Result<std::string, Unreadable> read_all(int descriptor, std::size_t bytes_max) 
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return last_error();
     if (count == 0) return bytes;
-    if (bytes.size() + static_cast<std::size_t>(count) > bytes_max) return too_large(bytes_max);
+    if (bytes.size() + static_cast<std::size_t>(count) > bytes_max) return too_large();
     bytes.append(part.data(), static_cast<std::size_t>(count));
   }
 }

@@ -25,6 +25,8 @@ void LineWriter::write(std::uint32_t task, const v1::LogLine& line) {
   const Open source{task, line.error()};
   const bool goes_on = open_ == source;
   if (!goes_on) end_open_line();
+  // Where both go to one place, each line comes there in its turn.
+  if (line.error()) session_.out.flush();
   std::ostream& to = line.error() ? session_.err : session_.out;
   const bool is_terminal = line.error() ? session_.err_is_terminal : session_.out_is_terminal;
   if (!goes_on) {

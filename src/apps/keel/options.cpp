@@ -171,7 +171,10 @@ class Parser {
       std::vector<std::string> names;
       for (const auto& [sub, verb] : verbs_) names.push_back(sub->get_name());
       std::sort(names.begin(), names.end());
-      for (const std::string& argument : arguments) {
+      for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& argument = arguments[i];
+        // What stands behind "--socket" is its value.
+        if (argument.starts_with("--") && argument.find('=') == std::string::npos) ++i;
         if (argument.starts_with("-")) continue;
         const std::string meant = nearest(argument, names);
         text = "there is no command \"" + shortened(argument) + "\"" +

@@ -72,6 +72,8 @@ TEST(Options, what_is_wrong_is_said_and_ends_with_2) {
   const std::vector<Row> rows{
       {{}, "say what to do"},
       {{"jbos"}, "did you mean \"jobs\"?"},
+      {{"--socket", "/s", "jbos"}, "no command \"jbos\"; did you mean \"jobs\"?"},
+      {{"--socket=/s", "jbos"}, "no command \"jbos\""},
       {{"submit"}, "say what to run"},
       {{"submit", "--"}, "no program"},
       {{"submit", "-f", "a", "--", "b"}, "say what to run"},

@@ -1,13 +1,15 @@
 #include "apps/keeld/options.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "wire/quantity.h"
 
 namespace keel {
 namespace {
 
-void add_duration(CLI::App& app, const std::string& name, Duration& value, const std::string& what) {
+void add_duration(CLI::App& app, const std::string& name, Duration& value,
+                  const std::string& what) {
   app.add_option_function<std::string>(
          name,
          [&value, name](const std::string& text) {
@@ -29,7 +31,8 @@ Result<KeeldOptions, int> parse_keeld_options(int argc, char** argv) {
   app.name("keeld");
   app.add_option("--data", options.data, "directory of its store, files and operator token")
       ->required();
-  app.add_option("--socket", options.socket, "the local door: a Unix socket (default DATA/keeld.sock)");
+  app.add_option("--socket", options.socket,
+                 "the local door: a Unix socket (default DATA/keeld.sock)");
   app.add_option("--http", options.http,
                  "also serve at this loopback address, for those who have the operator token: "
                  "127.0.0.1:PORT or [::1]:PORT; port 0 chooses one");
@@ -48,6 +51,12 @@ Result<KeeldOptions, int> parse_keeld_options(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return code == 0 ? 0 : 2;
+  }
+  // A node would be unreachable between any two of its reports.
+  if (policy.silence < policy.heartbeat + policy.heartbeat) {
+    std::fprintf(stderr, "--silence: '%s' should be twice --heartbeat ('%s') at least\n",
+                 print(policy.silence).c_str(), print(policy.heartbeat).c_str());
+    return 2;
   }
   if (options.socket.empty()) options.socket = options.data + "/keeld.sock";
   return options;

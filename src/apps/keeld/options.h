@@ -14,12 +14,12 @@ struct KeeldOptions {
   std::string socket;        // the local door
   std::string http;          // loopback TCP address; empty: none
   std::string address_file;  // where the chosen TCP address is written; empty: nowhere
-  std::string token_user;    // whose the jobs submitted with the operator token are; empty: see main
+  std::string token_user;  // whose the jobs submitted with the operator token are; empty: see main
   Policy policy;
 };
 
-// The options, or the exit code with which to end: help was asked for, or something was wrong and has
-// been said.
+// The options, or the exit code with which to end: help was asked for, or something was wrong and
+// has been said.
 Result<KeeldOptions, int> parse_keeld_options(int argc, char** argv);
 
 }  // namespace keel
