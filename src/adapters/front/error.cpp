@@ -9,15 +9,24 @@ namespace keel {
 
 std::string_view print(ErrorCode code) {
   switch (code) {
-    case ErrorCode::invalid: return "invalid";
-    case ErrorCode::unauthenticated: return "unauthenticated";
-    case ErrorCode::denied: return "denied";
-    case ErrorCode::not_found: return "not_found";
-    case ErrorCode::conflict: return "conflict";
-    case ErrorCode::too_large: return "too_large";
-    case ErrorCode::busy: return "busy";
-    case ErrorCode::unavailable: return "unavailable";
-    case ErrorCode::internal: return "internal";
+    case ErrorCode::invalid:
+      return "invalid";
+    case ErrorCode::unauthenticated:
+      return "unauthenticated";
+    case ErrorCode::denied:
+      return "denied";
+    case ErrorCode::not_found:
+      return "not_found";
+    case ErrorCode::conflict:
+      return "conflict";
+    case ErrorCode::too_large:
+      return "too_large";
+    case ErrorCode::busy:
+      return "busy";
+    case ErrorCode::unavailable:
+      return "unavailable";
+    case ErrorCode::internal:
+      return "internal";
   }
   check(false, "an error code is one of its enumerators");
   return {};

@@ -124,7 +124,8 @@ void AgentStream::OnReadDone(bool ok) {
 
 std::optional<grpc::Status> AgentStream::hear(const pb::AgentMessage& message) {
   switch (message.message_case()) {
-    case pb::AgentMessage::kHello: return hear_hello(message.hello());
+    case pb::AgentMessage::kHello:
+      return hear_hello(message.hello());
     case pb::AgentMessage::kReport: {
       if (!session_) return bad("a report before the hello");
       auto report = from_pb(message.report());
@@ -136,7 +137,8 @@ std::optional<grpc::Status> AgentStream::hear(const pb::AgentMessage& message) {
       if (!session_) return bad("a log before the hello");
       if (sessions_.log_answer(*session_, message.log())) return std::nullopt;
       return replaced();
-    case pb::AgentMessage::MESSAGE_NOT_SET: break;
+    case pb::AgentMessage::MESSAGE_NOT_SET:
+      break;
   }
   return bad("AgentMessage: nothing that protocol 1 knows");
 }

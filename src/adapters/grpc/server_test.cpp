@@ -121,8 +121,16 @@ std::uint32_t uid_seen_over(const std::shared_ptr<grpc::Channel>& channel) {
   return seen.status.ok() ? seen.response.job().owner().uid() : 999'998;
 }
 
+// A connection that this person has made.
+std::shared_ptr<grpc::Channel> channel_of(House& house, std::uint32_t uid) {
+  grpc::ChannelArguments arguments;
+  arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
+  return grpc::CreateCustomInsecureChannelFromFd("localhost", connect_as(house.path, uid),
+                                                 arguments);
+}
+
 std::uint32_t uid_seen_as(House& house, std::uint32_t uid) {
-  return uid_seen_over(grpc::CreateInsecureChannelFromFd("localhost", connect_as(house.path, uid)));
+  return uid_seen_over(channel_of(house, uid));
 }
 
 TEST(GrpcServer, every_call_on_the_unix_socket_has_its_connections_uid) {
@@ -138,7 +146,7 @@ TEST(GrpcServer, a_call_that_outlives_its_connection_does_not_lend_its_name) {
   ASSERT_EQ(uid_seen_as(house, 1000), 1000u);
   for (int round = 0; round < 5; ++round) {
     {  // a long poll whose caller goes away
-      auto channel = grpc::CreateInsecureChannelFromFd("localhost", connect_as(house.path, 2000));
+      auto channel = channel_of(house, 2000);
       pb::Users::Stub stub(channel);
       Call submitted(stub, &pb::Users::Stub::Submit, train());
       ASSERT_TRUE(submitted.status.ok());
@@ -176,13 +184,13 @@ TEST(GrpcServer, tcp_takes_the_token_for_every_method_known_or_not) {
       context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
       if (*said) context.AddMetadata("authorization", said);
       grpc::CompletionQueue queue;
-      auto call = stub.PrepareCall(&context, method, &queue);
-      call->StartCall(reinterpret_cast<void*>(1));
+      grpc::ByteBuffer response;
+      grpc::Status status;
+      auto call = stub.PrepareUnaryCall(&context, method, grpc::ByteBuffer(), &queue);
+      call->StartCall();
+      call->Finish(&response, &status, nullptr);
       void* tag{};
       bool ok{};
-      queue.Next(&tag, &ok);
-      grpc::Status status;
-      call->Finish(&status, reinterpret_cast<void*>(2));
       queue.Next(&tag, &ok);
       EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED)
           << method << " " << status.error_message();
@@ -223,8 +231,8 @@ TEST(GrpcServer, only_root_and_the_token_may_be_agents) {
     }
     return reader->Finish().error_code();
   };
-  auto person = grpc::CreateInsecureChannelFromFd("localhost", connect_as(house.path, 1001));
-  auto root = grpc::CreateInsecureChannelFromFd("localhost", connect_as(house.path, 0));
+  auto person = channel_of(house, 1001);
+  auto root = channel_of(house, 0);
   EXPECT_EQ(fetch(person, "Bearer " + token), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(fetch(root, ""), grpc::StatusCode::OK);
   EXPECT_EQ(fetch(channel_to(house.tcp_target()), "Bearer " + token), grpc::StatusCode::OK);

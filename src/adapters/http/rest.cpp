@@ -12,15 +12,24 @@ namespace {
 
 unsigned status_for(ErrorCode code) {
   switch (code) {
-    case ErrorCode::invalid: return 400;
-    case ErrorCode::unauthenticated: return 401;
-    case ErrorCode::denied: return 403;
-    case ErrorCode::not_found: return 404;
-    case ErrorCode::conflict: return 409;
-    case ErrorCode::too_large: return 413;
-    case ErrorCode::busy: return 429;
-    case ErrorCode::unavailable: return 503;
-    case ErrorCode::internal: return 500;
+    case ErrorCode::invalid:
+      return 400;
+    case ErrorCode::unauthenticated:
+      return 401;
+    case ErrorCode::denied:
+      return 403;
+    case ErrorCode::not_found:
+      return 404;
+    case ErrorCode::conflict:
+      return 409;
+    case ErrorCode::too_large:
+      return 413;
+    case ErrorCode::busy:
+      return 429;
+    case ErrorCode::unavailable:
+      return 503;
+    case ErrorCode::internal:
+      return 500;
   }
   return 500;
 }
