@@ -117,8 +117,10 @@ void AgentStream::OnReadDone(bool ok) {
   }
   if (refused) {
     if (session_) sessions_.gone(*session_);
-    return end(*refused);
+    end(*refused);
   }
+  // Also where it was ended meanwhile, by a newer connection say: whoever did that left the finish
+  // to us, and a stream that is never finished keeps the server from stopping.
   go_on();
 }
 
