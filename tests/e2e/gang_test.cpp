@@ -142,6 +142,12 @@ TEST(Gang, is_stopped_and_failed_when_one_task_fails_naming_task_and_code) {
     EXPECT_EQ(ended["tasks"][other]["exit"]["cause"], "by_sibling") << ended;
   }
   EXPECT_TRUE(platform.nobody_left()) << "a job was ended while some of it ran";
+  const Ran told =
+      run({PROGRAM_DIR "/keel", "--socket", platform.path("keel.sock"), "describe", job},
+          platform.path("keel-cli"));
+  EXPECT_EQ(told.code, 0) << told.output;
+  EXPECT_NE(told.output.find("task 1: "), std::string::npos) << told.output;
+  EXPECT_NE(told.output.find("code 3"), std::string::npos) << told.output;
 }
 
 TEST(Gang, goes_on_when_a_task_ends_with_0_early) {
