@@ -186,7 +186,8 @@ TEST(GrpcServer, tcp_takes_the_token_for_every_method_known_or_not) {
       grpc::CompletionQueue queue;
       grpc::ByteBuffer response;
       grpc::Status status;
-      auto call = stub.PrepareUnaryCall(&context, method, grpc::ByteBuffer(), &queue);
+      grpc::Slice empty("");
+      auto call = stub.PrepareUnaryCall(&context, method, grpc::ByteBuffer(&empty, 1), &queue);
       call->StartCall();
       call->Finish(&response, &status, nullptr);
       void* tag{};

@@ -222,7 +222,7 @@ TEST(Http, a_malformed_body_is_400_with_a_pointer_and_nothing_is_stored) {
       {"not json", "line"},
       {"{\"spec\": {}}", "program"},
       {"{}", "program"},
-      {R"({"spec": {"program": 3}})", "program"},
+      {R"({"spec": {"program": ["x"]}})", "program"},
       {R"({"spec": []})", "spec"},
       {R"({"spek": {}})", "spec"},
       {R"({"spec": {"program": "x", "gang": {"tasks": -1}}})", "gang.tasks"},

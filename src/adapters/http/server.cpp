@@ -41,6 +41,7 @@ using Error = boost::system::error_code;
 // What is read of a body that was refused, so that the answer is not lost with the connection: a
 // kernel drops what it has not yet delivered when a socket with unread bytes is closed.
 constexpr std::size_t drained_max = 8 << 20;
+constexpr std::size_t piece_bytes = 64 << 10;
 constexpr auto drain_within = std::chrono::seconds(2);
 
 bool is_about_http(Error error) {
@@ -205,6 +206,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
   void read_body() {
     if (parser_->is_done()) return on_body({});
+    buffer_.reserve(piece_bytes);  // Beast reads no more at a time than the buffer holds already
     read_within(engine_.options.read_within_ms);
     http::async_read(
         stream_, buffer_, *parser_,
@@ -262,7 +264,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
   void drain(std::size_t drained) {
     buffer_.clear();
-    stream_.async_read_some(buffer_.prepare(64 << 10),
+    stream_.async_read_some(buffer_.prepare(piece_bytes),
                             [self = shared_from_this(), drained](Error error, std::size_t got) {
                               if (error || drained + got > drained_max) return self->finish();
                               self->drain(drained + got);
@@ -284,7 +286,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   Engine& engine_;
   Stream stream_;
   const Peer peer_;
-  beast::flat_buffer buffer_{HttpServer::header_bytes_max + (64 << 10)};
+  beast::flat_buffer buffer_{HttpServer::header_bytes_max + piece_bytes};
   std::optional<http::request_parser<http::string_body>> parser_;
   std::optional<Rest::Accepted> accepted_;
   std::string outgoing_;
