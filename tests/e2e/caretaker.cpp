@@ -50,7 +50,8 @@ std::vector<pid_t> members_of(const std::vector<std::string>& groups) {
   return members;
 }
 
-bool sweep_once(const Place& place) {
+// False where there was something to do, so that it is worth another look.
+bool sweep_once(const Place& place) try {
   std::vector<pid_t> left = living(place.directory);
   const auto groups = groups_of(place);
   const auto members = members_of(groups);
@@ -61,6 +62,8 @@ bool sweep_once(const Place& place) {
   std::error_code busy;
   files::remove_all(place.directory, busy);
   return left.empty() && removed && !busy;
+} catch (const files::filesystem_error&) {
+  return false;  // What was looked at went away.
 }
 
 [[noreturn]] void wait_and_sweep(const Place& place, int test_ends) {

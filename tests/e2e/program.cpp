@@ -4,10 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 
 #include "tests/e2e/await.h"
 
@@ -92,14 +93,22 @@ std::vector<pid_t> living(const std::string& word) {
 }
 
 std::string contents(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string bytes;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return bytes;
+  // What is told of a process ends with an error once the process has.
+  std::array<char, 1 << 16> part;
+  for (ssize_t n = 0; (n = ::read(fd, part.data(), part.size())) > 0;) {
+    bytes.append(part.data(), static_cast<std::size_t>(n));
+  }
+  ::close(fd);
+  return bytes;
 }
 
 std::vector<std::string> lines_of(const std::string& path) {
-  std::ifstream file(path);
+  std::istringstream text(contents(path));
   std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
   return lines;
 }
 
