@@ -5,7 +5,7 @@
 //
 //   PREPARE ─▶ preparing ─▶ prepared ─▶ START ─▶ running ─▶ ended ─▶ COMMIT ─▶ settled ─▶ RELEASE
 //                  │            │                            ▲
-//                  └─ refused ◀─┴─ deadline, STOP            └─ STOP: notice, grace, kill (the shim)
+//                  └─ refused ◀─┴─ deadline, STOP            └─ STOP: notice, grace, kill
 #pragma once
 
 #include <map>

@@ -11,8 +11,8 @@
 
 namespace keel {
 
-// NAME and value: the rendezvous that torchrun users know, the devices, KEEL_*, and what the spec says
-// where the platform says nothing.
+// NAME and value: the rendezvous that torchrun users know, the devices, KEEL_*, and what the spec
+// says where the platform says nothing.
 std::vector<std::pair<std::string, std::string>> environment(const TaskKey& key,
                                                              const Prepare& order,
                                                              const JobSpec& spec);
