@@ -194,7 +194,7 @@ TEST(BadInput, in_a_job_file_is_refused_by_the_command_line_and_nothing_is_store
        {"gang.gpus_per_task", "1000000000000000000", "0 to 1024"}},
       {"a program that is not there", "program: ./not-there\n", {"program", "/not-there"}},
       {"invalid UTF-8", "program: /bin/true\nname: \"\xff\xfe\"\n", {}},
-      {"a NUL", std::string("program: /bin/true\nname: \"a\0b\"\n", 33), {}},
+      {"a NUL", std::string("program: /bin/true\nname: \"a\0b\"\n", 31), {}},
       {"10 MiB", "program: /bin/true\nname: " + std::string(10 << 20, 'x') + "\n", {}},
       {"a bomb of aliases",
        "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b]\n"
