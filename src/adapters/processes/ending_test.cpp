@@ -1,7 +1,10 @@
 // How tasks end: by orders, by limits, by leases, by the death of those who watch them; and that an
 // ended task leaves no process behind.
 #include <gmock/gmock.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+
+#include <thread>
 
 #include "adapters/processes/local_runtime.h"
 #include "adapters/processes/remains.h"
@@ -262,6 +265,38 @@ TEST(Ending, a_task_of_an_earlier_boot_is_lost) {
   const auto task = open_directory(host.path(first_task));
   ASSERT_TRUE(write_message(task->get(), shim_file, shim, Lasting::process));
   EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::lost, .text = "the host restarted"}));
+}
+
+TEST(Ending, a_shim_file_that_cannot_be_read_is_no_proof_of_a_restart) {
+  Host host;
+  const std::string word = unique_word();
+  host.start(host.order(stubborn(word) + "echo ready; exec sleep " + word));
+  await_output(host, "ready");
+  await_running(host);
+  const pid_t shim = host.shim().pid;
+  std::ofstream(host.path(first_task, shim_file), std::ios::trunc) << "\xff";
+  ::kill(shim, SIGKILL);
+  EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::lost, .text = "its shim died"}));
+  EXPECT_FALSE(anybody_runs(word));
+}
+
+TEST(Ending, a_process_whose_first_thread_has_ended_still_lives) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    std::thread([] { ::sleep(1000); }).detach();
+    ::syscall(SYS_exit, 0);  // Of this thread alone.
+  }
+  ASSERT_TRUE(eventually([pid] {
+    return contents("/proc/" + std::to_string(pid) + "/stat").find(") Z ") != std::string::npos;
+  }));
+  const auto living = look_at(pid);
+  ASSERT_TRUE(living);
+  EXPECT_FALSE(living->zombie);
+  signal_one(living->who, SIGKILL);
+  EXPECT_TRUE(eventually([pid] { return look_at(pid)->zombie; }));
+  ::waitpid(pid, nullptr, 0);
+  EXPECT_FALSE(look_at(pid));
+  EXPECT_FALSE(hold(living->who));
 }
 
 TEST(Ending, an_unclean_end_whose_shim_died_is_cleaned_up_by_the_agent) {

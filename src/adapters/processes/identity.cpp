@@ -48,9 +48,12 @@ std::optional<Living> look_at(pid_t pid) {
   Living living{.who = {.pid = pid, .start_ticks = 0}};
   fields >> state >> living.parent;
   std::string skipped;
-  for (int field = 5; field < 22; ++field) fields >> skipped;
+  for (int field = 5; field < 20; ++field) fields >> skipped;
+  int threads{};
+  fields >> threads >> skipped;
   if (!(fields >> living.who.start_ticks)) return std::nullopt;
-  living.zombie = state == "Z" || state == "X";
+  // One whose first thread has ended while others go on looks like a zombie as well.
+  living.zombie = (state == "Z" && threads <= 1) || state == "X";
   return living;
 }
 

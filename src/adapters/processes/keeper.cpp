@@ -178,7 +178,11 @@ void Keeper::wait(Instant until) {
   (void)::poll(waits, std::size(waits), timeout_ms);  // All is looked at in any case.
   skip_all(children_.get());
   const bool changed = changes_ && skip_all(changes_.get());
-  if (changed || boot_now() - read_at_ >= tick) read_orders();
+  if (changed || boot_now() - read_at_ >= tick) {
+    read_orders();
+    // The disk was full when it was first said.
+    if (started_ && !told_) told_ = write_identity().has_value();
+  }
   read_report();
   read_output();
   reap();
@@ -222,8 +226,7 @@ void Keeper::end_report() {
   if (ended_) return;
   started_ = true;
   started_at_ = boot_now();
-  // Who reads it is told "running" a little later; nothing is lost.
-  (void)write_identity();
+  told_ = write_identity().has_value();
 }
 
 void Keeper::reap() {

@@ -78,6 +78,7 @@ class Keeper {
   std::optional<StopCause> stop_;
   Instant read_at_;
   bool started_ = false;
+  bool told_ = false;  // that it has started
   bool children_left_ = false;
   std::optional<Exit> ended_;
 };

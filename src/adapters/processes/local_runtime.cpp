@@ -194,13 +194,15 @@ Observed LocalRuntime::look(const TaskKey& key, int task) {
   const Reading ended = read_message(task, exit_file, record);
   v1::ShimIdentity shim;
   const Reading named = read_message(task, shim_file, shim);
+  // Only what is known to be of an earlier boot is gone without a look.
+  const bool rebooted = named == Reading::good && shim.boot_id() != boot_id();
   if (ended != Reading::absent) {
     const auto read = from_pb(record.exit());
     const bool good = ended == Reading::good && read;
     const Exit exit = good ? *read : lost("its exit record " + describe(ended), false);
     // A shim that lives goes on cleaning up by itself.
     if (exit.clean || alive) return {key, Observed::Phase::ended, exit};
-    return bury(key, task, shim, exit);
+    return bury(key, task, rebooted, exit);
   }
   if (alive) {
     if (named == Reading::good) watch_.watch_shim(print(key), {shim.pid(), shim.start_ticks()});
@@ -208,12 +210,12 @@ Observed LocalRuntime::look(const TaskKey& key, int task) {
   }
   // A shim names itself before it starts anything.
   if (named == Reading::absent) return {key, Observed::Phase::prepared, {}};
-  const bool rebooted = shim.boot_id() != boot_id();
-  return bury(key, task, shim, lost(rebooted ? "the host restarted" : "its shim died", false));
+  return bury(key, task, rebooted,
+              lost(rebooted ? "the host restarted" : "its shim died", false));
 }
 
-Observed LocalRuntime::bury(const TaskKey& key, int task, const v1::ShimIdentity& shim, Exit exit) {
-  if (shim.boot_id() == boot_id()) {
+Observed LocalRuntime::bury(const TaskKey& key, int task, bool rebooted, Exit exit) {
+  if (!rebooted) {
     const auto launch = read_launch(task);
     const bool gone =
         launch && kill_remains({.groups = {launch->cgroups().begin(), launch->cgroups().end()},

@@ -14,7 +14,6 @@
 #include "adapters/processes/file_cache.h"
 #include "adapters/processes/files.h"
 #include "adapters/processes/watch.h"
-#include "keel/v1/local.pb.h"
 #include "ports/runtime.h"
 
 namespace keel {
@@ -62,7 +61,7 @@ class LocalRuntime : public Runtime {
   Result<Done, std::string> make_ready(const PrepareOrder& order);
   Result<Descriptor, std::string> open_task(const TaskKey& key) const;
   Observed look(const TaskKey& key, int task);
-  Observed bury(const TaskKey& key, int task, const v1::ShimIdentity& shim, Exit exit);
+  Observed bury(const TaskKey& key, int task, bool rebooted, Exit exit);
   bool may_release(int task) const;
 
   RuntimePlace place_;

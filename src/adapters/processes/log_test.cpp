@@ -175,7 +175,7 @@ TEST(Log, a_full_disk_costs_lines_and_says_how_many) {
     std::size_t kept = 0;
     std::string said;
     for (const LogLine& read : part.lines) {
-      kept += read.text == line ? 1 : 0;
+      kept += read.text == line ? 1U : 0U;
       if (read.error) said += read.text + "\n";
     }
     EXPECT_GT(kept, 10U);

@@ -17,6 +17,7 @@
 #include "adapters/processes/identity.h"
 #include "adapters/processes/local_runtime.h"
 #include "adapters/processes/task_files.h"
+#include "keel/v1/local.pb.h"
 
 namespace keel {
 
