@@ -32,7 +32,8 @@ TEST(Training, by_a_gang_of_two_learns_digits_and_commits_its_outputs) {
   ASSERT_TRUE(metrics.is_object()) << contents(outputs + "metrics.json");
   EXPECT_GE(metrics.value("test_accuracy", 0.0), 0.95) << metrics;
   EXPECT_FALSE(contents(outputs + "model.bin").empty());
-  for (const std::string model : platform.view(job)["gpu_models"]) {
+  const Json view = platform.view(job);
+  for (const std::string model : view["gpu_models"]) {
     EXPECT_TRUE(model.starts_with("emulated:")) << model;
   }
 }
