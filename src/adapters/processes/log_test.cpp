@@ -216,8 +216,7 @@ TEST(Log, a_flood_blocks_nobody_and_stays_within_its_bounds) {
   }
   EXPECT_LE(bytes, std::size_t{1} << 20);
   const std::string output = host.output();
-  EXPECT_EQ(output.substr(output.size() - 12), "\n\nthe end\n" + std::string())
-      << "its end is kept";
+  EXPECT_TRUE(output.ends_with("x\nthe end\n")) << output.substr(output.size() - 12);
 }
 
 TEST(Log, a_flooding_task_can_be_stopped) {
