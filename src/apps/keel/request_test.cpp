@@ -55,9 +55,10 @@ class RequestTest : public testing::Test {
   }
 
   // path (x where executable), as it will lie in the working directory
-  static std::vector<std::string> taken(const Plan& plan) {
+  static std::vector<std::string> taken(const Result<Plan, std::vector<FieldError>>& plan) {
     std::vector<std::string> taken;
-    for (const v1::TakenFile& file : plan.spec.files()) {
+    if (!plan) return {"refused: " + plan.error().front().field};
+    for (const v1::TakenFile& file : plan->spec.files()) {
       EXPECT_EQ(file.from(), "");
       taken.push_back(file.path() + (file.executable() ? " x" : ""));
     }
@@ -78,17 +79,17 @@ TEST_F(RequestTest, a_program_of_ones_own_is_taken_along) {
   ASSERT_TRUE(plan.has_value());
   EXPECT_EQ(plan->spec.program(), "./train");
   EXPECT_THAT(plan->spec.args(), ElementsAre("--epochs", "3"));
-  EXPECT_THAT(taken(*plan), ElementsAre("train x"));
+  EXPECT_THAT(taken(plan), ElementsAre("train x"));
   ASSERT_THAT(plan->uploads, SizeIs(1));
   EXPECT_EQ(plan->uploads[0].digest, sha256("#!/bin/sh\n"));
   EXPECT_EQ(plan->spec.files(0).digest(), print(sha256("#!/bin/sh\n")));
 }
 
 TEST_F(RequestTest, a_program_elsewhere_is_taken_along_under_its_own_name) {
-  EXPECT_THAT(taken(*plan_words({"../outside"})), ElementsAre("outside x"));
+  EXPECT_THAT(taken(plan_words({"../outside"})), ElementsAre("outside x"));
   EXPECT_EQ(plan_words({"../outside"})->spec.program(), "./outside");
-  EXPECT_THAT(taken(*plan_words({(home_ / "outside").string()})), ElementsAre("outside x"));
-  EXPECT_THAT(taken(*plan_words({(here_ / "train").string()})), ElementsAre("train x"));
+  EXPECT_THAT(taken(plan_words({(home_ / "outside").string()})), ElementsAre("outside x"));
+  EXPECT_THAT(taken(plan_words({(here_ / "train").string()})), ElementsAre("train x"));
 }
 
 TEST_F(RequestTest, a_program_of_the_system_is_a_path_on_the_node) {
@@ -103,7 +104,7 @@ TEST_F(RequestTest, files_that_arguments_name_are_taken_along) {
       plan_words({"tool", "train.py", "./sub/x.bin", "sub", "../outside", "/etc/passwd"});
   ASSERT_TRUE(plan.has_value());
   EXPECT_EQ(plan->spec.program(), "tool");
-  EXPECT_THAT(taken(*plan), ElementsAre("train.py", "sub/x.bin"));
+  EXPECT_THAT(taken(plan), ElementsAre("train.py", "sub/x.bin"));
   EXPECT_EQ(plan->spec.args(1), "./sub/x.bin");
 }
 
@@ -167,14 +168,14 @@ TEST_F(RequestTest, paths_of_a_job_file_are_relative_to_it) {
   const auto plan = plan_file(
       "program: ./go\nfiles:\n- {path: go, from: ../train.py}\n- {path: data/x, from: x.bin}\n");
   ASSERT_TRUE(plan.has_value()) << plan.error()[0].help;
-  EXPECT_THAT(taken(*plan), ElementsAre("go x", "data/x"));
+  EXPECT_THAT(taken(plan), ElementsAre("go x", "data/x"));
   EXPECT_EQ(plan->uploads[0].from, here_ / "train.py");
 }
 
 TEST_F(RequestTest, a_job_file_may_leave_out_what_can_be_guessed) {
   write(here_ / "sub" / "go", "#!/bin/sh\n", true);
-  EXPECT_THAT(taken(*plan_file("program: ./go\n")), ElementsAre("go x"));
-  EXPECT_THAT(taken(*plan_file("program: ./go\nfiles: [{path: x.bin}, {from: ../train.py}]")),
+  EXPECT_THAT(taken(plan_file("program: ./go\n")), ElementsAre("go x"));
+  EXPECT_THAT(taken(plan_file("program: ./go\nfiles: [{path: x.bin}, {from: ../train.py}]")),
               ElementsAre("x.bin", "train.py", "go x"));
   EXPECT_THAT(plan_file("program: sh\n")->uploads, IsEmpty());
 }
