@@ -41,7 +41,7 @@ TEST(Cgroups, a_child_that_runs_out_of_memory_is_told_of_a_failed_task_and_not_o
   PrepareOrder order = host.order("tail /dev/zero; exit 1");
   order.spec.memory_per_task = mebibytes(48);
   EXPECT_EQ(host.run(order), (Exit{.kind = ExitKind::exited, .code = 1, .out_of_memory = true}));
-  PrepareOrder good = host.order("tail /dev/zero; exit 0", {JobId{1}, AttemptNo{1}, 1});
+  PrepareOrder good = host.order("tail /dev/zero; exit 0", {first_task.job, AttemptNo{1}, 1});
   good.spec.memory_per_task = mebibytes(48);
   EXPECT_EQ(host.run(good), (Exit{.kind = ExitKind::exited, .code = 0}));
 }

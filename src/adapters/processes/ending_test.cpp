@@ -145,7 +145,7 @@ TEST(Ending, what_was_stopped_or_has_no_lease_any_more_is_never_started) {
   EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::not_started,
                                     .cause = StopCause::canceled,
                                     .text = "stopped before its program was started"}));
-  const TaskKey second{JobId{1}, AttemptNo{1}, 1};
+  const TaskKey second{first_task.job, AttemptNo{1}, 1};
   host.start(host.order("echo ran", second), boot_now());
   EXPECT_EQ(host.await_end(second).cause, StopCause::lease);
   EXPECT_EQ(host.output() + host.output(false, second), "");
@@ -163,7 +163,7 @@ TEST(Ending, orders_that_cannot_be_read_stop_and_leases_that_cannot_extend_nothi
   host.start(host.order("exec sleep 1000"), boot_now() + milliseconds(800));
   std::ofstream(host.path(first_task, lease_file), std::ios::trunc) << "\xff\xff";
   EXPECT_EQ(host.await_end().cause, StopCause::lease);
-  const TaskKey second{JobId{1}, AttemptNo{1}, 1};
+  const TaskKey second{first_task.job, AttemptNo{1}, 1};
   host.start(host.order("exec sleep 1000", second));
   await_running(host, second);
   std::ofstream(host.path(second, stop_file)) << "\xff\xff";

@@ -37,10 +37,28 @@ TEST(LocalRuntime, phases_follow_each_other) {
             (Exit{.kind = ExitKind::signaled, .code = SIGTERM, .cause = StopCause::canceled}));
 }
 
+TEST(LocalRuntime, its_descriptor_wakes_for_what_others_do_and_not_for_what_it_does_itself) {
+  Host host;
+  const auto wakes = [&](int patience_ms) {
+    pollfd wait{host.runtime().wake_fd(), POLLIN, 0};
+    return ::poll(&wait, 1, patience_ms) == 1;
+  };
+  host.start(host.order("exec sleep 1000"));
+  while (host.observe()->phase != Observed::Phase::running) ASSERT_TRUE(wakes(10'000));
+  EXPECT_FALSE(wakes(0)) << "nothing has changed since";
+  host.runtime().extend(first_task, never);
+  EXPECT_FALSE(wakes(50));
+  ::kill(host.shim_identity().task_pid(), SIGKILL);
+  while (host.observe()->phase != Observed::Phase::ended) ASSERT_TRUE(wakes(10'000));
+  EXPECT_TRUE(eventually([&] { return !is_locked(open_directory(host.path(first_task))->get()); }));
+  host.observe();
+  EXPECT_FALSE(wakes(50)) << "an end is told once";
+}
+
 TEST(LocalRuntime, success_and_death_by_signal_are_told_apart) {
   Host host;
   EXPECT_EQ(host.run(host.order("exit 0")), (Exit{.kind = ExitKind::exited, .code = 0}));
-  const TaskKey second{JobId{1}, AttemptNo{1}, 1};
+  const TaskKey second{first_task.job, AttemptNo{1}, 1};
   EXPECT_EQ(host.run(host.order("kill -SEGV $$", second)),
             (Exit{.kind = ExitKind::signaled, .code = SIGSEGV}));
 }
@@ -201,7 +219,7 @@ TEST(LocalRuntime, a_program_that_cannot_be_started_says_why) {
   std::uint32_t task = 0;
   for (const Row& row : rows) {
     SCOPED_TRACE(row.program);
-    PrepareOrder order = host.order("", {JobId{1}, AttemptNo{1}, task++});
+    PrepareOrder order = host.order("", {first_task.job, AttemptNo{1}, task++});
     order.spec.program = row.program;
     order.spec.files = {{"odd", sha256(odd), true}};
     EXPECT_EQ(host.run(order), (Exit{.kind = ExitKind::not_started, .text = row.text}));

@@ -48,7 +48,10 @@ inline Owner somebody() {
   return {.user = "ana", .uid = ::geteuid(), .gid = ::getegid()};
 }
 
-constexpr TaskKey first_task{.job = JobId{1}, .attempt = AttemptNo{1}, .task = 0};
+// Of this run alone: what is left of a lost task is looked for on the whole host, where other tests
+// may run at the same time.
+inline const TaskKey first_task{
+    .job = JobId{static_cast<std::uint64_t>(::getpid())}, .attempt = AttemptNo{1}, .task = 0};
 
 inline std::string unique_base() {
   static std::atomic<int> count;
