@@ -268,6 +268,16 @@ TEST(Convert, what_an_agent_says_twice_is_refused_and_its_order_does_not_matter)
   report.mutable_tasks(1)->set_task(2);
   expect_refusal(from_pb(report), "Report.tasks");
   report.mutable_tasks(1)->set_task(1);
+  pb::NodeInventory& inventory = *report.mutable_inventory();
+  inventory.set_name("a");
+  for (const char* uuid : {"gpu-2", "gpu-1"}) {
+    inventory.add_devices()->set_uuid(uuid);
+    inventory.mutable_devices(inventory.devices_size() - 1)->set_health(pb::HEALTHY);
+  }
+  EXPECT_EQ(from_pb(report)->inventory->devices.front().id, DeviceId{"gpu-1"});
+  inventory.mutable_devices(1)->set_uuid("gpu-2");
+  expect_refusal(from_pb(report), "NodeInventory.devices");
+  report.clear_inventory();
   report.mutable_tasks(1)->set_phase(pb::PHASE_ENDED);
   expect_refusal(from_pb(report), "TaskReport.exit");
 }
