@@ -115,7 +115,9 @@ std::vector<std::string> Platform::agent_command(const std::string& name) const 
 void Platform::start_keeld() {
   keeld_.start(keeld_command(), path("keeld.log"));
   await("keeld", [this] {
-    if (!keeld_.is_running()) throw TooLate("keeld has ended");
+    if (!keeld_.is_running()) {
+      throw TooLate("keeld ended with " + std::to_string(keeld_.await_end()));
+    }
     const auto answer = try_to({.target = "/healthz"});
     return answer && answer->status == 200;
   });
