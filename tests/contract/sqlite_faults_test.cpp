@@ -87,9 +87,10 @@ TEST_F(SqliteFaults, a_power_cut_takes_nothing_that_was_acknowledged) {
   FaultyDisk disk;
   start();
   // Long enough for the log to be moved into the file a few times.
-  for (std::uint64_t id = 2; id < 600; ++id) {
-    append(submission_of(sample_job(id), sample_spec(std::string(5000, 'x') + std::to_string(id))));
-    if (id % 50 != 0) continue;
+  for (std::uint64_t id = 2; id < 200; ++id) {
+    append(
+        submission_of(sample_job(id), sample_spec(std::string(20'000, 'x') + std::to_string(id))));
+    if (id % 25 != 0) continue;
     const std::string image = directory_ + "/" + std::to_string(id);
     std::filesystem::create_directory(image);
     disk.save_synced(directory_, image);
@@ -266,14 +267,20 @@ TEST_F(SqliteFaults, damaged_pages_are_unreadable) {
 TEST_F(SqliteFaults, what_could_not_be_read_back_is_not_written) {
   start();
   const Contents before = contents();
-  Job bad_user = sample_job(2, "\xff");
-  EXPECT_EQ(store_->append(epoch_, seq_, fitted(submission_of(bad_user))).error().code, conflict);
-  const Batch bad_node = report_of(sample_node("a\nb"));
-  EXPECT_EQ(store_->append(epoch_, seq_, fitted(bad_node)).error().code, conflict);
-  Batch bad_spec = submission_of(sample_job(2));
+  const Batch good = submission_of(sample_job(2));
+  Batch bad_job = good;
+  bad_job.jobs[0].first_failed = 7;
+  Batch bad_event = good;
+  bad_event.events[0].fact = JobFact{{2}, Reserved{{1}, {}, 0, {{{"a\nb"}, {}}}}};
+  bad_event.last_token = {1};
+  Batch bad_spec = good;
   bad_spec.specs[0].second.program = "\xff";
-  EXPECT_EQ(store_->append(epoch_, seq_, fitted(bad_spec)).error().code, conflict);
-  EXPECT_EQ(contents(), before);
+  Batch bad_node = report_of(sample_node("node-1"));
+  bad_node.nodes[0].inventory.id.name = "a\nb";
+  for (const Batch& bad : {bad_job, bad_event, bad_spec, bad_node}) {
+    EXPECT_EQ(store_->append(epoch_, seq_, fitted(bad)).error().code, conflict);
+    EXPECT_EQ(contents(), before);
+  }
 }
 
 }  // namespace
