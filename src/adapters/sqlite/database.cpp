@@ -20,6 +20,8 @@ Failure failure_of(sqlite3* connection, int code) {
 
 }  // namespace
 
+bool is_full(const Failure& failure) { return (failure.code & 0xff) == SQLITE_FULL; }
+
 StoreError to_store_error(const Failure& failure) {
   using enum StoreError::Code;
   switch (failure.code & 0xff) {

@@ -25,6 +25,7 @@ struct Failure {
 // What a failure means to a caller whose transaction is rolled back or never began. A violated
 // constraint that the caller did not look for is `conflict`: the batch broke a promise.
 StoreError to_store_error(const Failure& failure);
+bool is_full(const Failure& failure);  // the disk has no room
 
 // uint64 in SQLite's int64 such that ORDER BY and < still mean what they say.
 constexpr std::int64_t in_order(std::uint64_t id) {

@@ -42,9 +42,12 @@ Result<Transaction, StoreError> begin_read(Database& database) {
 }
 
 // The commit frame may or may not be in the log when its sync fails, and a restart would find it.
+// A full disk fails before that: the frame itself is missing, or torn.
 Result<Done, StoreError> commit(Transaction& transaction) {
-  if (const auto done = transaction.commit(); !done) return StoreError{unknown, done.error().what};
-  return Done{};
+  const auto done = transaction.commit();
+  if (done) return Done{};
+  if (is_full(done.error())) return to_store_error(done.error());
+  return StoreError{unknown, done.error().what};
 }
 
 }  // namespace
