@@ -1,6 +1,7 @@
 #include "agent/attempt.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "agent/environment.h"
 #include "base/check.h"
@@ -8,8 +9,15 @@
 namespace keel {
 namespace {
 
-constexpr Duration full_report_every = minutes(1);
-constexpr std::size_t reports_remembered = 256;
+constexpr Duration write_again_every = seconds(1);
+
+bool shares_a_device(const Claim& claim, const Prepare& order) {
+  return std::ranges::any_of(order.devices, [&](const DeviceId& device) {
+    return std::ranges::find(claim.order.devices, device) != claim.order.devices.end();
+  });
+}
+
+}  // namespace
 
 bool is_live(const Claim& claim) {
   switch (claim.phase) {
@@ -23,14 +31,6 @@ bool is_live(const Claim& claim) {
   check(false, "every phase is live or not");
   return {};
 }
-
-bool shares_a_device(const Claim& claim, const Prepare& order) {
-  return std::ranges::any_of(order.devices, [&](const DeviceId& device) {
-    return std::ranges::find(claim.order.devices, device) != claim.order.devices.end();
-  });
-}
-
-}  // namespace
 
 AgentCore::AgentCore(NodeInventory inventory, Claims::Kept kept)
     : inventory_(std::move(inventory)), floors_(std::move(kept.floors)) {
@@ -49,46 +49,38 @@ std::vector<AgentAction> AgentCore::resumed() {
   return actions;
 }
 
-std::vector<AgentAction> AgentCore::start_failed(const TaskKey& key, const RuntimeError& error) {
+std::vector<AgentAction> AgentCore::unkept(std::span<const AgentAction> undone,
+                                           const std::string& why) {
   Actions actions;
-  const auto found = claims_.find(key);
-  if (found != claims_.end() && is_live(found->second)) {
-    end(found->second, {.kind = ExitKind::lost, .text = error.text}, actions);
+  for (const AgentAction& action : undone) {
+    if (const auto* write = std::get_if<WriteClaim>(&action)) {
+      const auto found = claims_.find(write->claim.key);
+      if (found == claims_.end()) continue;
+      Claim& claim = found->second;
+      unwritten_.insert(claim.key);
+      if (claim.phase != TaskPhase::preparing) continue;
+      claim.phase = TaskPhase::refused;
+      claim.refusal = Reason::prepare_failed;
+      claim.text = "the claim cannot be kept: " + why;
+    } else if (std::holds_alternative<WriteFloors>(action)) {
+      floors_unwritten_ = true;
+    } else if (const auto* begin = std::get_if<BeginPrepare>(&action)) {
+      in_flight_.erase(begin->order.key);
+    } else if (!std::holds_alternative<StartTask>(action) &&
+               !std::holds_alternative<CommitTask>(action)) {
+      actions.push_back(action);
+    }
   }
   return actions;
 }
 
-void AgentCore::connected() {
-  sent_.clear();
-  last_report_ = {};
-  terms_.reset();
-}
-
-void AgentCore::disconnected() { terms_.reset(); }
-
-std::vector<AgentAction> AgentCore::welcomed(const AgentTerms& terms, Instant) {
-  terms_ = terms;
-  disconnect_stop_ = terms.disconnect_stop;
-  report_changed_ = true;  // the first report of a connection is full
-  bool raised = false;
-  for (const auto& [device, token] : terms.floors) {
-    // The live reservation itself may still have to be prepared here: only what is older is over.
-    const FencingToken floor{token.value == 0 ? 0 : token.value - 1};
-    if (floors_[device] >= floor) continue;
-    floors_[device] = floor;
-    raised = true;
+void AgentCore::write_unwritten(Instant now, Actions& actions) {
+  if (!is_owing() || now < last_try_ + write_again_every) return;
+  last_try_ = now;
+  if (std::exchange(floors_unwritten_, false)) actions.push_back(WriteFloors{});
+  for (const TaskKey& key : std::exchange(unwritten_, {})) {
+    actions.push_back(WriteClaim{claims_.at(key)});
   }
-  if (!raised) return {};
-  return {WriteFloors{}};
-}
-
-std::vector<AgentAction> AgentCore::acknowledged(ReportNo number, Instant) {
-  Actions actions;
-  if (const auto sent = sent_at(number)) {
-    lease_ = std::max(lease_, *sent + disconnect_stop_);
-    extend_leases(actions);
-  }
-  return actions;
 }
 
 std::vector<AgentAction> AgentCore::told(const Duty& duty, ReportNo answers, const JobSpec* spec,
@@ -140,7 +132,8 @@ void AgentCore::prepare(const Duty& duty, const Prepare& order, Instant until, c
   for (auto& [key, other] : claims_) {
     // Nothing of it was started, and its token is older: it is void.
     if (is_live(other) && shares_a_device(other, order)) {
-      end(other, {.kind = ExitKind::not_started, .cause = StopCause::superseded}, actions);
+      end(other, {.kind = ExitKind::not_started, .cause = StopCause::superseded, .clean = true},
+          actions);
     }
   }
   for (const DeviceId& device : order.devices) floors_[device] = duty.token;
@@ -193,8 +186,8 @@ std::vector<AgentAction> AgentCore::prepared(const TaskKey& key,
 
 void AgentCore::start(Claim& claim, Instant now, Actions& actions) {
   if (claim.stop || claim.phase != TaskPhase::prepared) return;
-  if (!claim.started) {
-    if (claim.claim_until <= now) return;  // tick gives it up
+  if (!claim.started && claim.claim_until <= now) return;  // tick gives it up
+  if (!claim.started || unwritten_.contains(claim.key)) {
     claim.started = true;
     write(claim, actions);
   }
@@ -203,14 +196,16 @@ void AgentCore::start(Claim& claim, Instant now, Actions& actions) {
 }
 
 void AgentCore::stop(Claim& claim, StopCause cause, Actions& actions) {
-  if (!is_live(claim) || claim.stop) return;
+  if (!is_live(claim)) return;
   if (!claim.started) {
-    end(claim, {.kind = ExitKind::not_started, .cause = cause}, actions);
+    end(claim, {.kind = ExitKind::not_started, .cause = cause, .clean = true}, actions);
     return;
   }
-  claim.stop = cause;
-  write(claim, actions);
-  actions.push_back(StopTask{claim.key, cause});
+  if (!claim.stop) {
+    claim.stop = cause;
+    write(claim, actions);
+  }
+  actions.push_back(StopTask{claim.key, *claim.stop});
 }
 
 void AgentCore::release(Claim& claim, Actions& actions) {
@@ -219,6 +214,7 @@ void AgentCore::release(Claim& claim, Actions& actions) {
   const TaskKey key = claim.key;
   let_go(key, actions);
   actions.push_back(EraseClaim{key});
+  unwritten_.erase(key);
   claims_.erase(key);
   report_changed_ = true;
 }
@@ -255,17 +251,34 @@ std::vector<AgentAction> AgentCore::observed(const std::vector<Observed>& tasks)
     const auto task = by_key.find(key);
     observe(claim, task == by_key.end() ? nullptr : task->second, actions);
   }
+  observe_strays(tasks, actions);
+  return actions;
+}
+
+// Nobody here has claimed them, so they must not run. An agent that was not accepted may be the
+// wrong one for this host, and touches nothing that runs.
+void AgentCore::observe_strays(const std::vector<Observed>& tasks, Actions& actions) {
+  std::set<TaskKey> strays;
   for (const Observed& task : tasks) {
     if (claims_.contains(task.key)) continue;
-    // Nobody here has claimed it: it must not run.
-    if (task.phase == Observed::Phase::prepared ||
-        (task.phase == Observed::Phase::ended && task.exit.clean)) {
+    const bool ended = task.phase == Observed::Phase::ended;
+    if (task.phase == Observed::Phase::prepared || (ended && task.exit.clean)) {
       let_go(task.key, actions);
-    } else if (task.phase != Observed::Phase::ended) {
-      actions.push_back(StopTask{task.key, StopCause::superseded});
+      continue;
     }
+    strays.insert(task.key);
+    if (!ended && accepted_) actions.push_back(StopTask{task.key, StopCause::superseded});
   }
-  return actions;
+  report_changed_ = report_changed_ || strays != strays_;
+  strays_ = std::move(strays);
+}
+
+std::vector<StartedTask> AgentCore::started() const {
+  std::vector<StartedTask> tasks;
+  for (const auto& [key, claim] : claims_) {
+    if (claim.started && is_live(claim)) tasks.push_back({key, claim.order.owner.uid});
+  }
+  return tasks;
 }
 
 void AgentCore::observe(Claim& claim, const Observed* task, Actions& actions) {
@@ -273,13 +286,14 @@ void AgentCore::observe(Claim& claim, const Observed* task, Actions& actions) {
   if (claim.phase == TaskPhase::settled || claim.phase == TaskPhase::refused) return;
   if (claim.phase == TaskPhase::ended && claim.exit.clean) return;
   if (task == nullptr) {
-    end(claim, {.kind = ExitKind::lost, .text = "its directory is gone"}, actions);
+    end(claim, {.kind = ExitKind::lost, .clean = true, .text = "nothing is left of it"}, actions);
     return;
   }
   switch (task->phase) {
     case Observed::Phase::prepared:
       // No shim. One is started when START is said again; a stop needs none.
-      if (claim.stop) end(claim, {.kind = ExitKind::not_started, .cause = *claim.stop}, actions);
+      if (claim.stop)
+        end(claim, {.kind = ExitKind::not_started, .cause = *claim.stop, .clean = true}, actions);
       return;
     case Observed::Phase::starting: return;
     case Observed::Phase::running:
@@ -297,6 +311,7 @@ void AgentCore::observe(Claim& claim, const Observed* task, Actions& actions) {
 
 std::vector<AgentAction> AgentCore::tick(Instant now) {
   Actions actions;
+  write_unwritten(now, actions);
   for (auto& [key, claim] : claims_) {
     const bool waits = claim.phase == TaskPhase::preparing || claim.phase == TaskPhase::prepared;
     if (!waits || claim.started || claim.claim_until > now) continue;
@@ -306,40 +321,10 @@ std::vector<AgentAction> AgentCore::tick(Instant now) {
   return actions;
 }
 
-void AgentCore::inventory_changed(NodeInventory inventory) {
-  if (inventory == inventory_) return;
-  inventory_ = std::move(inventory);
-  report_changed_ = true;
-}
-
-std::optional<Report> AgentCore::report_due(Instant now) {
-  if (!terms_) return std::nullopt;
-  const bool full = report_changed_ || now - last_full_ >= full_report_every;
-  const bool beat = now - last_sent_ >= terms_->heartbeat;
-  if (!full && !beat) return std::nullopt;
-  last_report_.value += 1;
-  last_sent_ = now;
-  sent_[last_report_] = now;
-  if (sent_.size() > reports_remembered) sent_.erase(sent_.begin());
-  Report report{.number = last_report_, .full = full};
-  if (!full) return report;
-  report_changed_ = false;
-  last_full_ = now;
-  report.inventory = inventory_;
-  for (const auto& [key, claim] : claims_) {
-    report.tasks.push_back({.key = key,
-                            .token = claim.token,
-                            .phase = claim.phase,
-                            .exit = claim.exit,
-                            .refusal = claim.refusal,
-                            .text = claim.text});
-  }
-  return report;
-}
-
 Instant AgentCore::next_wake() const {
   Instant wake = never;
   if (terms_) wake = report_changed_ ? last_sent_ : last_sent_ + terms_->heartbeat;
+  if (is_owing()) wake = std::min(wake, last_try_ + write_again_every);
   for (const auto& [key, claim] : claims_) {
     const bool waits = claim.phase == TaskPhase::preparing || claim.phase == TaskPhase::prepared;
     if (waits && !claim.started) wake = std::min(wake, claim.claim_until);
@@ -347,24 +332,9 @@ Instant AgentCore::next_wake() const {
   return wake;
 }
 
-// Shims are told in steps: a lease that grows with each heartbeat need not be written each time.
-void AgentCore::extend_leases(Actions& actions) {
-  const Duration step{std::min(seconds(10).us, disconnect_stop_.us / 10)};
-  if (lease_ - lease_written_ < step) return;
-  lease_written_ = lease_;
-  for (const auto& [key, claim] : claims_) {
-    if (claim.started && is_live(claim)) actions.push_back(ExtendLease{key, lease_});
-  }
-}
-
-std::optional<Instant> AgentCore::sent_at(ReportNo number) const {
-  const auto sent = sent_.find(number);
-  if (sent == sent_.end()) return std::nullopt;
-  return sent->second;
-}
-
 void AgentCore::write(const Claim& claim, Actions& actions) {
   actions.push_back(WriteClaim{claim});
+  unwritten_.erase(claim.key);
   report_changed_ = true;
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -25,8 +26,8 @@
 
 namespace keel {
 
-// What the runner is to do, in this order. A write that fails ends the agent: the shims go on under
-// their leases, and its successor begins from what the disk says.
+// What the runner is to do, in this order. Where a write fails, nothing after it is done, and
+// AgentCore::unkept() says what remains.
 struct WriteClaim {
   Claim claim;
 };
@@ -58,6 +59,9 @@ struct ExtendLease {
 using AgentAction = std::variant<WriteClaim, WriteFloors, EraseClaim, BeginPrepare, StartTask,
                                  StopTask, CommitTask, ReleaseTask, ExtendLease>;
 
+// Whether its devices may be in use, now or soon.
+bool is_live(const Claim& claim);
+
 class AgentCore {
  public:
   // All instants are in boot time.
@@ -78,14 +82,21 @@ class AgentCore {
   // What a successor of a dead agent has to begin with.
   std::vector<AgentAction> resumed();
 
-  std::vector<AgentAction> start_failed(const TaskKey& key, const RuntimeError& error);
+  // The disk did not keep the first of these actions, a write. What needs no promise is to be done
+  // all the same; the rest is asked for again, by the control plane or by tick().
+  std::vector<AgentAction> unkept(std::span<const AgentAction> undone, const std::string& why);
+
   std::vector<AgentAction> prepared(const TaskKey& key, const Result<Done, RuntimeError>& outcome);
   std::vector<AgentAction> committed(const TaskKey& key, const Result<Done, RuntimeError>& outcome);
+
+  // Whose processes may be here by our own records: what the runtime is to look for.
+  std::vector<StartedTask> started() const;
 
   // How the tasks of this host are now: all of them.
   std::vector<AgentAction> observed(const std::vector<Observed>& tasks);
 
-  // Lets time pass: claims whose deadline is over are given up.
+  // Lets time pass: claims whose deadline is over are given up, what the disk did not keep is
+  // written again.
   std::vector<AgentAction> tick(Instant now);
 
   void inventory_changed(NodeInventory inventory);
@@ -112,6 +123,9 @@ class AgentCore {
   void refuse(Claim& claim, Reason reason, std::string text, Actions& actions);
   void end(Claim& claim, const Exit& exit, Actions& actions);
   void observe(Claim& claim, const Observed* task, Actions& actions);
+  void observe_strays(const std::vector<Observed>& tasks, Actions& actions);
+  bool is_owing() const { return floors_unwritten_ || !unwritten_.empty(); }
+  void write_unwritten(Instant now, Actions& actions);
   void extend_leases(Actions& actions);
   std::optional<Instant> sent_at(ReportNo number) const;
   void write(const Claim& claim, Actions& actions);
@@ -121,8 +135,13 @@ class AgentCore {
   NodeInventory inventory_;
   std::map<TaskKey, Claim> claims_;
   std::set<TaskKey> in_flight_;  // being prepared aside just now
+  std::set<TaskKey> strays_;     // may run here, though no claim says so
   std::map<DeviceId, FencingToken> floors_;
+  std::set<TaskKey> unwritten_;  // claims that are not on disk as they are here
+  bool floors_unwritten_{};
+  Instant last_try_{};               // to write those
   std::optional<AgentTerms> terms_;  // while connected and welcomed
+  bool accepted_{};                  // the control plane has taken this agent for the node's
   Duration disconnect_stop_{};
   std::map<ReportNo, Instant> sent_;  // of this connection
   ReportNo last_report_{};

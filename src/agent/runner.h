@@ -1,8 +1,10 @@
 // Carries out what the agent's mind decides: takes what was heard and seen, gives it to AgentCore,
-// and does what comes back, in order. Holds no state of its own but log readers who wait.
+// and does what comes back, in order. Holds no state of its own but log readers who wait, and what
+// the host's last trouble was.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,9 +29,11 @@ class Runner {
   // Begins from what an earlier agent left on this host's disk.
   static Result<Runner, std::string> open(NodeInventory inventory, AgentPorts ports);
 
-  // Hears, looks, decides and acts once; never blocks for long. An error is a disk that does not
-  // keep what must be kept: the agent has to end, and its tasks go on without it.
-  Result<Done, std::string> step();
+  // Hears, looks, decides and acts once; never blocks for long.
+  void step();
+
+  // Why the host does not do what it is told, for people; empty where all is well.
+  const std::string& trouble() const { return trouble_; }
 
   // When to step again even if nothing wakes the agent.
   Instant next_wake() const;
@@ -41,9 +45,10 @@ class Runner {
   Runner(NodeInventory inventory, Claims::Kept kept, AgentPorts ports)
       : ports_(ports), core_(std::move(inventory), std::move(kept)) {}
 
-  Result<Done, std::string> hear(const ServerMessage& message, Instant now);
-  Result<Done, std::string> act(const std::vector<AgentAction>& actions);
-  Result<Done, std::string> act(const AgentAction& action);
+  void hear(const ServerMessage& message, Instant now);
+  void act(std::span<const AgentAction> actions);
+  Result<Done, std::string> write(const AgentAction& action);
+  void carry_out(const AgentAction& action);
   void answer_log_readers(Instant now);
 
   struct LogReader {
@@ -54,6 +59,7 @@ class Runner {
   AgentPorts ports_;
   AgentCore core_;
   std::vector<LogReader> log_readers_;
+  std::string trouble_;
 };
 
 }  // namespace keel

@@ -10,7 +10,7 @@ namespace {
 constexpr Instant at(std::int64_t s) { return Instant{seconds(s).us}; }
 
 constexpr ShimTerms terms{.time_limit = seconds(100), .grace = seconds(10)};
-const Exit exit_3{.kind = ExitKind::exited, .code = 3};
+const Exit exit_3{.kind = ExitKind::exited, .code = 3, .clean = true};
 
 // A state reached the usual way: started at second 0, running, one process left.
 ShimState running_since_0() {
@@ -99,7 +99,7 @@ TEST(Shim, each_cause_gives_notice_grace_and_kill) {
     const ShimStep kill = step(before.state, terms, alive(row.kill_at));
     EXPECT_TRUE(kill.orders.kill);
 
-    const Exit killed{.kind = ExitKind::signaled, .code = SIGKILL};
+    const Exit killed{.kind = ExitKind::signaled, .code = SIGKILL, .clean = true};
     const ShimStep end = step(kill.state, terms, ended(row.kill_at + milliseconds(20), killed));
     ASSERT_TRUE(end.orders.record);
     EXPECT_EQ(end.orders.record->cause, row.cause);
@@ -161,7 +161,9 @@ TEST(Shim, a_stop_before_the_program_runs_kills_without_grace) {
 
 TEST(Shim, a_program_that_cannot_be_started_is_recorded_with_its_text) {
   const ShimState starting = step({}, terms, {.now = at(0), .lease = at(50)}).state;
-  const Exit text{.kind = ExitKind::not_started, .text = "program: /x: No such file or directory"};
+  const Exit text{.kind = ExitKind::not_started,
+                  .clean = true,
+                  .text = "program: /x: No such file or directory"};
   const ShimStep last = step(starting, terms, {.now = at(1), .lease = at(50), .ended = text});
   EXPECT_EQ(last.orders.record.value_or(exit_3), text);
 }
@@ -198,7 +200,7 @@ TEST(Shim, a_main_process_that_survives_every_kill_is_recorded_as_killed) {
   ASSERT_TRUE(now.orders.record);
   EXPECT_EQ(now.orders.record->kind, ExitKind::signaled);
   EXPECT_FALSE(now.orders.record->clean);
-  const Exit late{.kind = ExitKind::signaled, .code = SIGTERM};
+  const Exit late{.kind = ExitKind::signaled, .code = SIGTERM, .clean = true};
   now = step(now.state, terms, ended(at(60), late));
   EXPECT_EQ(now.orders.record.value_or(exit_3).code, SIGKILL) << "what was recorded is final";
 }

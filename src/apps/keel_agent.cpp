@@ -23,6 +23,7 @@
 #include "adapters/emulated/devices.h"
 #include "adapters/link/link.h"
 #include "adapters/preparer/preparer.h"
+#include "adapters/processes/agent_id.h"
 #include "adapters/processes/identity.h"
 #include "adapters/processes/local_claims.h"
 #include "adapters/processes/local_runtime.h"
@@ -37,6 +38,18 @@ using namespace keel;
 constexpr Duration look_at_least_every = seconds(1);
 
 void say(const std::string& text) { std::fprintf(stderr, "keel-agent: %s\n", text.c_str()); }
+
+// Says each trouble once, however long it lasts.
+class Trouble {
+ public:
+  void tell(const std::string& now, const std::string& what) {
+    if (now != said_ && !now.empty()) say(what + now);
+    said_ = now;
+  }
+
+ private:
+  std::string said_;
+};
 
 template <class T>
 T or_exit(Result<T, std::string> result) {
@@ -80,6 +93,7 @@ std::vector<Device> devices_of(const AgentOptions& options) {
 
 NodeInventory inventory_of(const AgentOptions& options, std::vector<std::string> warnings) {
   return {.id = {options.name},
+          .agent_id = or_exit(agent_id(options.state)).digits,
           .boot_id = boot_id(),
           .address = options.address,
           .cpu = {::sysconf(_SC_NPROCESSORS_ONLN) * 1000},
@@ -151,20 +165,15 @@ int run(const AgentOptions& options) {
                                                               .preparations = preparer}));
   for (const std::string& claim : claims.damaged()) say("moved aside: " + claim);
 
-  std::string trouble;
+  Trouble far, near;
   const std::array<int, 4> descriptors = {signals, link->wake_descriptor(), runtime->wake_fd(),
                                           prepared};
   while (sleep_until(runner.next_wake(), clock, descriptors)) {
     eventfd_t count = 0;
     ::eventfd_read(prepared, &count);
-    if (const auto stepped = runner.step(); !stepped) {
-      say(stepped.error() + "; ending, tasks go on without this agent");
-      return 1;
-    }
-    if (const std::string now = link->trouble(); now != trouble) {
-      trouble = now;
-      if (!trouble.empty()) say("no connection to " + options.server + ": " + trouble);
-    }
+    runner.step();
+    far.tell(link->trouble(), "no connection to " + options.server + ": ");
+    near.tell(runner.trouble(), "");
   }
   say("ending; tasks go on without this agent");
   return 0;

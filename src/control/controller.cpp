@@ -13,6 +13,10 @@ namespace {
 constexpr Duration silence_check_every = seconds(1);
 constexpr Duration duty_round_every = seconds(10);
 
+constexpr const char* another_agents_tasks =
+    "the node still has tasks of another agent; start that one again, with its state directory, or "
+    "wait until they have surely ended";
+
 // The shim of a node that cannot be heard has stopped its task by then: its lease, its grace and
 // the kill, on a clock that may run one per cent slow.
 Duration proof_of_loss(const Job& job, const Policy& policy) {
@@ -103,7 +107,18 @@ void Controller::hear(const ReasonsInput& input, const Lookups&) {
   answer(input.ticket, std::move(reasons));
 }
 
+// What another agent has claimed is on a disk that this one does not know.
+bool Controller::holds_tasks_of_another(const NodeInventory& inventory) const {
+  const Node* node = state_.find(inventory.id);
+  return node != nullptr && node->inventory.agent_id != inventory.agent_id &&
+         !state_.jobs_on(inventory.id).empty();
+}
+
 void Controller::hear(const AgentConnected& input, const Lookups&) {
+  if (holds_tasks_of_another(input.inventory)) {
+    turn_.to_agents.push_back({input.node, input.session, ToAgent::Refuse{another_agents_tasks}});
+    return;
+  }
   Session& session = sessions_[input.node];
   if (input.session <= session.number) return;  // overtaken by a newer connection
   session = {.number = input.session};

@@ -36,7 +36,10 @@ struct ToAgent {
     ReportNo answers{};
     Duty duty;
   };
-  std::variant<Agents::Welcome, Ack, Ask> message;
+  struct Refuse {
+    std::string why{};
+  };
+  std::variant<Agents::Welcome, Ack, Ask, Refuse> message;
 };
 
 // The outcome of one turn. Nothing of it may leave the process before `batch` is durable.
@@ -79,6 +82,7 @@ class Controller {
   void hear(const AgentReported& input, const Lookups& lookups);
   void hear(const AgentGone& input, const Lookups& lookups);
 
+  bool holds_tasks_of_another(const NodeInventory& inventory) const;
   void hear_in_full(const AgentReported& input, Session& session);
   void resume_jobs_on(const NodeId& node);
   void notice_silence();

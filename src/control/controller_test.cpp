@@ -31,8 +31,9 @@ struct World {
     for (const Job& job : last.batch.jobs) rows[job.id] = job;
     return last;
   }
-  void connect(SessionNo session = {1}) {
-    NodeInventory inventory{.id = n1, .address = "a", .cpu = {64'000}, .memory = gibibytes(64)};
+  void connect(SessionNo session = {1}, const std::string& agent = "first") {
+    NodeInventory inventory{
+        .id = n1, .agent_id = agent, .address = "a", .cpu = {64'000}, .memory = gibibytes(64)};
     for (const char* uuid : {"g0", "g1", "g2", "g3"}) {
       inventory.devices.push_back({.id = {uuid}, .model = "h100"});
     }
@@ -51,7 +52,7 @@ struct World {
             .spec = spec};
   }
   JobState state(std::uint64_t job) const { return rows.at({job}).state; }
-  std::vector<TaskReport> all(JobId id, TaskPhase phase, Exit exit = {}) const {
+  std::vector<TaskReport> all(JobId id, TaskPhase phase, Exit exit = {.clean = true}) const {
     std::vector<TaskReport> tasks;
     const Job& job = rows.at(id);
     for (std::uint32_t i = 0; i < job.tasks.size(); ++i) {
@@ -149,7 +150,8 @@ TEST(Controller, devices_of_a_canceled_job_are_free_only_once_its_end_was_observ
   world.report(world.all({1}, TaskPhase::running));
   EXPECT_EQ(world.sent<Stop>(), 1) << "said until it is heard";
   EXPECT_EQ(world.state(2), JobState::queued);
-  world.report(world.all({1}, TaskPhase::ended, {.kind = ExitKind::signaled, .code = 15}));
+  world.report(
+      world.all({1}, TaskPhase::ended, {.kind = ExitKind::signaled, .code = 15, .clean = true}));
   EXPECT_EQ(world.state(2), JobState::reserved);
 }
 
@@ -172,11 +174,12 @@ TEST(Controller, one_failed_task_stops_the_gang_and_the_job_names_it) {
   world.report(world.all({1}, TaskPhase::running));
   auto tasks = world.all({1}, TaskPhase::running);
   tasks[1].phase = TaskPhase::ended;
-  tasks[1].exit = {.kind = ExitKind::exited, .code = 3};
+  tasks[1].exit = {.kind = ExitKind::exited, .code = 3, .clean = true};
   world.report(tasks);
   EXPECT_EQ(world.sent<Stop>(), 1) << "for the other one";
   tasks[0].phase = TaskPhase::ended;
-  tasks[0].exit = {.kind = ExitKind::signaled, .code = 15, .cause = StopCause::sibling_failed};
+  tasks[0].exit = {
+      .kind = ExitKind::signaled, .code = 15, .cause = StopCause::sibling_failed, .clean = true};
   world.report(tasks);
   EXPECT_EQ(world.state(1), JobState::failed);
   EXPECT_EQ(world.rows.at({1}).first_failed, 1U);
@@ -300,6 +303,69 @@ TEST(Controller, folding_the_log_gives_the_rows) {
     }
   }
   EXPECT_EQ(folded, world.rows);
+}
+
+// Whether the last turn has turned a connection away.
+bool refused(const Turn& turn) {
+  return std::ranges::any_of(turn.to_agents, [](const ToAgent& out) {
+    return std::holds_alternative<ToAgent::Refuse>(out.message);
+  });
+}
+
+TEST(Controller, an_agent_that_lost_its_disk_waits_until_what_ran_there_has_surely_ended) {
+  World world;
+  world.connect();
+  world.report({});
+  world.turn({world.submit(1, 4)});
+  world.report(world.all({1}, TaskPhase::prepared));
+  world.report(world.all({1}, TaskPhase::running));
+  world.turn({AgentGone{n1, {1}}});
+  world.connect({2}, "second");
+  EXPECT_TRUE(refused(world.last));
+  world.report({}, {2});
+  EXPECT_EQ(world.state(1), JobState::running) << "nobody has proved anything";
+
+  const Duration proof = world.policy.disconnect_stop + world.policy.kill_bound;
+  world.now = world.now + proof;
+  world.turn();
+  EXPECT_EQ(world.state(1), JobState::unknown);
+  world.connect({3}, "second");
+  EXPECT_TRUE(refused(world.last)) << "one per cent and the grace are missing";
+  world.now = world.now + minutes(2);
+  world.turn();
+  EXPECT_EQ(world.state(1), JobState::queued);
+  world.connect({4}, "second");
+  EXPECT_FALSE(refused(world.last));
+  world.report({}, {4});
+  world.now = world.now + world.policy.backoff_first;
+  world.turn();
+  EXPECT_EQ(world.state(1), JobState::reserved);
+}
+
+TEST(Controller, the_agent_that_has_the_claims_is_taken_back_and_a_stranger_is_not) {
+  World world;
+  world.connect();
+  world.report({});
+  world.turn({world.submit(1, 1)});
+  const auto running = world.all({1}, TaskPhase::running);
+  world.report(world.all({1}, TaskPhase::prepared));
+  world.report(running);
+  world.turn({AgentGone{n1, {1}}});
+  world.connect({2}, "stranger");
+  EXPECT_TRUE(refused(world.last));
+  world.connect({3});
+  EXPECT_FALSE(refused(world.last));
+  world.report(running, {3});
+  EXPECT_EQ(world.state(1), JobState::running);
+}
+
+TEST(Controller, a_node_that_holds_nothing_may_get_another_agent) {
+  World world;
+  world.connect();
+  world.report({});
+  world.turn({AgentGone{n1, {1}}});
+  world.connect({2}, "second");
+  EXPECT_FALSE(refused(world.last));
 }
 
 }  // namespace

@@ -107,6 +107,8 @@ Result<Done, StoreError> Leader::speak() {
       ports_.agents.welcome(out.node, out.session, *welcome);
     } else if (const auto* ack = std::get_if<ToAgent::Ack>(&out.message)) {
       ports_.agents.acknowledge(out.node, out.session, ack->report);
+    } else if (const auto* refusal = std::get_if<ToAgent::Refuse>(&out.message)) {
+      ports_.agents.refuse(out.session, refusal->why);
     } else {
       const auto& due = std::get<ToAgent::Ask>(out.message);
       const auto spec = spec_of(due.duty);

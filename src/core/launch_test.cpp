@@ -9,11 +9,13 @@ namespace {
 
 const Policy policy;
 const FencingToken token{1};
-const Exit good{};
-const Exit code_3{.kind = ExitKind::exited, .code = 3};
-const Exit lost{.kind = ExitKind::lost};
+const Exit good{.clean = true};
+const Exit code_3{.kind = ExitKind::exited, .code = 3, .clean = true};
+const Exit lost{.kind = ExitKind::lost, .clean = true};
 
-Exit stopped(StopCause cause) { return {.kind = ExitKind::signaled, .code = 15, .cause = cause}; }
+Exit stopped(StopCause cause) {
+  return {.kind = ExitKind::signaled, .code = 15, .cause = cause, .clean = true};
+}
 
 // A gang of two on one node, and what has happened to it.
 struct World {
@@ -145,7 +147,7 @@ const Row table[] = {
      "Failed", Reason::program_failed},
     {"its time was over", 5, stopped(StopCause::time_limit), good, "Failed",
      Reason::time_limit_reached},
-    {"no such program", 5, Exit{.kind = ExitKind::not_started}, good, "Failed",
+    {"no such program", 5, Exit{.kind = ExitKind::not_started, .clean = true}, good, "Failed",
      Reason::program_not_started},
     {"the node was lost", 0, lost, good, "Requeued", Reason::node_lost},
     {"the lease ended", 0, stopped(StopCause::lease), good, "Requeued", Reason::lease_ended},

@@ -23,7 +23,7 @@ void settle_all(Job& job) {
 void never_started(Job& job, Instant at) {
   for (Task& task : job.tasks) {
     task.state = TaskState::settled;
-    task.exit = Exit{.kind = ExitKind::not_started};
+    task.exit = Exit{.kind = ExitKind::not_started, .clean = true};
     task.ended = at;
   }
 }

@@ -36,8 +36,8 @@ const std::vector<JobEvent> to_running = {
 // A job as it stands in `state` on its plainest way there.
 Job job_in(JobState state) {
   const Job running = after(queued_job(), to_running);
-  const Job finishing =
-      after(running, {TaskEnded{token, 0, {}}, TaskEnded{token, 1, {}}, Ended{token}});
+  const Job finishing = after(running, {TaskEnded{token, 0, {.clean = true}},
+                                        TaskEnded{token, 1, {.clean = true}}, Ended{token}});
   const Job reserved = after(queued_job(), {reservation});
   switch (state) {
     case JobState::accepted: return create(JobId{1}, Instant{100}, Submitted{});
@@ -73,7 +73,7 @@ JobEvent event_named(std::string_view name) {
                                      Launched{token},
                                      TaskStarted{token, 0},
                                      Started{token},
-                                     TaskEnded{token, 0, {}},
+                                     TaskEnded{token, 0, {.clean = true}},
                                      Ended{token},
                                      TaskSettled{token, 0},
                                      Succeeded{},
@@ -167,10 +167,11 @@ TEST(Lifecycle, a_task_that_the_gang_does_not_have_is_an_alarm) {
 
 TEST(Lifecycle, the_first_failure_is_remembered_and_a_stop_that_we_ordered_is_none) {
   Job job = after(job_in(JobState::running), {});
-  const Exit stopped{.kind = ExitKind::signaled, .code = 15, .cause = StopCause::sibling_failed};
+  const Exit stopped{
+      .kind = ExitKind::signaled, .code = 15, .cause = StopCause::sibling_failed, .clean = true};
   job = after(job, {TaskEnded{token, 0, stopped}});
   EXPECT_EQ(job.first_failed, std::nullopt);
-  job = after(job, {TaskEnded{token, 1, Exit{.kind = ExitKind::exited, .code = 3}}});
+  job = after(job, {TaskEnded{token, 1, Exit{.kind = ExitKind::exited, .code = 3, .clean = true}}});
   EXPECT_EQ(job.first_failed, 1U);
 }
 
@@ -187,7 +188,7 @@ TEST(Lifecycle, a_cancel_before_start_frees_at_once_and_one_after_waits_for_each
   EXPECT_FALSE(holds_devices(early.tasks[0]));
   Job late = after(job_in(JobState::launching), {Canceled{}});
   EXPECT_TRUE(holds_devices(late.tasks[0]));
-  late = after(late, {TaskEnded{token, 0, Exit{.kind = ExitKind::not_started}}});
+  late = after(late, {TaskEnded{token, 0, Exit{.kind = ExitKind::not_started, .clean = true}}});
   EXPECT_FALSE(holds_devices(late.tasks[0]));
   EXPECT_TRUE(holds_devices(late.tasks[1]));
   EXPECT_EQ(late.state, JobState::canceled);

@@ -19,7 +19,9 @@ const Task* wanted(const State& state, const NodeId& node, const TaskReport& rep
   return task.node == node && task.state != TaskState::settled ? &task : nullptr;
 }
 
-Exit lost(std::string text) { return {.kind = ExitKind::lost, .text = std::move(text)}; }
+Exit lost(std::string text) {
+  return {.kind = ExitKind::lost, .clean = true, .text = std::move(text)};
+}
 
 void facts_of(const TaskReport& report, const Job& job, const Task& task, Instant now,
               const Policy& policy, std::vector<JobFact>& facts) {
@@ -77,7 +79,7 @@ DutyKind order_for(const TaskReport& report, const State& state) {
   return {};
 }
 
-// A task that the agent once had and does not report has neither run nor will: its claim is gone.
+// A task that the agent once had and does not report: its claim is gone, and nothing of it runs.
 void note_missing(const Job& job, std::uint32_t rank, std::vector<JobFact>& facts) {
   const Task& task = job.tasks[rank];
   switch (task.state) {
@@ -131,8 +133,10 @@ Told facts_told(const NodeId& node, const Report& report, const State& state, In
 std::vector<Duty> orders_due(const NodeId& node, const Report& report, const State& state) {
   std::vector<Duty> orders;
   for (const TaskReport& task : report.tasks) {
-    // A token from the future is an alarm, and nothing is done to what holds it.
-    if (task.token > state.last_token() || wanted(state, node, task) != nullptr) continue;
+    // A token from the future is an alarm, and nothing is done to what holds it. What has no token
+    // has no claim, and its agent stops it by itself.
+    const bool foreign = task.token == FencingToken{} || task.token > state.last_token();
+    if (foreign || wanted(state, node, task) != nullptr) continue;
     orders.push_back({node, task.key, task.token, order_for(task, state)});
   }
   return orders;

@@ -31,7 +31,7 @@ State world(JobState at) {
     say(Canceled{});
     return state;
   }
-  say(TaskEnded{token, 0, {}});
+  say(TaskEnded{token, 0, {.clean = true}});
   say(Ended{token});
   return state;  // finishing
 }
@@ -52,7 +52,7 @@ std::string orders(const State& state, const Report& report) {
   return text;
 }
 
-Report saying(TaskPhase phase, FencingToken with = token, Exit exit = {}) {
+Report saying(TaskPhase phase, FencingToken with = token, Exit exit = {.clean = true}) {
   return {.full = true, .tasks = {{.key = key, .token = with, .phase = phase, .exit = exit}}};
 }
 Report of_attempt_before(TaskPhase phase) {
@@ -78,13 +78,15 @@ const Row table[] = {
     {JobState::launching, saying(prepared), "", ""},
     {JobState::launching, saying(running), "TaskStarted", ""},
     {JobState::launching, saying(ended), "TaskStarted TaskEnded", ""},
-    {JobState::launching, saying(ended, token, {.kind = ExitKind::not_started}), "TaskEnded", ""},
+    {JobState::launching, saying(ended, token, {.kind = ExitKind::not_started, .clean = true}),
+     "TaskEnded", ""},
     {JobState::launching, saying(refused), "TaskEnded", ""},
     {JobState::launching, silent, "TaskEnded", ""},
     {JobState::running, saying(running), "", ""},
     {JobState::running, saying(ended), "TaskEnded", ""},
     {JobState::running, saying(settled), "TaskEnded TaskSettled", ""},
     {JobState::running, silent, "TaskEnded", ""},
+    {JobState::running, saying(running, FencingToken{}), "", ""},  // without a claim: not gone yet
     {JobState::finishing, saying(ended), "", ""},
     {JobState::finishing, saying(settled), "TaskSettled", ""},
     {JobState::finishing, silent, "Requeued", ""},

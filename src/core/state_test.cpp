@@ -190,7 +190,7 @@ TEST(State, a_job_leaves_memory_only_when_nothing_of_it_is_left) {
   }
   state.forget_if_over(JobId{1});
   ASSERT_NE(state.find(JobId{1}), nullptr) << "its task may run";
-  ASSERT_TRUE(state.apply(Instant{10}, {{1}, TaskEnded{{1}, 0, {}}}));
+  ASSERT_TRUE(state.apply(Instant{10}, {{1}, TaskEnded{{1}, 0, {.clean = true}}}));
   state.forget_if_over(JobId{1});
   EXPECT_EQ(state.find(JobId{1}), nullptr);
 }

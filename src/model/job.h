@@ -74,7 +74,7 @@ struct Exit {
   std::int32_t code{};  // exit code or signal number
   StopCause cause{};
   bool out_of_memory{};
-  bool clean{true};    // observed: no process left, nobody holds the devices
+  bool clean{};        // proved: no process left, nobody holds the devices
   std::string text{};  // for people, at most 256 bytes
   friend bool operator==(const Exit&, const Exit&) = default;
 };

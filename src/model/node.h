@@ -27,8 +27,9 @@ struct Device {
 // What an agent says of its host. Changes rarely; a heartbeat repeats none of it.
 struct NodeInventory {
   NodeId id;
-  std::string boot_id{};  // changes when the host restarts: nothing from before still runs
-  std::string address{};  // where the tasks of a gang reach each other
+  std::string agent_id{};  // drawn once for each state directory: who holds the node's claims
+  std::string boot_id{};   // changes when the host restarts: nothing from before still runs
+  std::string address{};   // where the tasks of a gang reach each other
   Millicores cpu{};
   Bytes memory{};
   std::vector<Device> devices{};        // sorted by id

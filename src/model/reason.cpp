@@ -59,7 +59,7 @@ std::string_view describe(Reason reason) {
     case Reason::program_failed: return "A task ended with an error.";
     case Reason::program_not_started: return "The program could not be executed.";
     case Reason::time_limit_reached: return "It reached its time limit.";
-    case Reason::node_lost: return "A node it ran on was lost.";
+    case Reason::node_lost: return "A node it ran on was lost, or lost track of it.";
     case Reason::lease_ended:
       return "The node stopped it after hearing nothing from the control plane for too long.";
     case Reason::start_deadline_passed: return "It had not started by its start deadline.";

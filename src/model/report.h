@@ -35,7 +35,8 @@ struct TaskReport {
   friend bool operator==(const TaskReport&, const TaskReport&) = default;
 };
 
-// A full report holds every claim the agent has, so what it leaves out the agent does not have.
+// A full report holds every claim the agent has, and with token 0 whatever else of a task may still
+// run on its host. So of what it leaves out no process is left.
 // A heartbeat (full = false) says that nothing changed since the last one.
 struct Report {
   ReportNo number{};

@@ -111,6 +111,7 @@ class Agents {
     Duration heartbeat{};
   };
   virtual void welcome(const NodeId& node, SessionNo session, const Welcome& welcome) = 0;
+  virtual void refuse(SessionNo session, const std::string& why) = 0;  // ends the session
   virtual void acknowledge(const NodeId& node, SessionNo session, ReportNo report) = 0;
 
   // `answers` is the last report heard of this node in this session; `spec` is the duty's, where it

@@ -45,6 +45,11 @@ struct Observed {
   Exit exit{};
 };
 
+struct StartedTask {
+  TaskKey key;
+  std::uint32_t uid{};  // whose processes its are
+};
+
 // One line of a task's output.
 struct LogLine {
   Instant at{};    // wall clock, microseconds since the Unix epoch: for people
@@ -68,17 +73,23 @@ class Runtime {
   virtual Result<Done, RuntimeError> prepare(const PrepareOrder& order) = 0;
 
   // Starts the shim of a prepared task, unless it was started before. The task may run until
-  // `lease` (boot time). Never blocks for long.
+  // `lease` (boot time). After an error either no shim has come and it may be asked again, or
+  // observe() tells the end. Never blocks for long.
   virtual Result<Done, RuntimeError> start(const TaskKey& key, Instant lease) = 0;
 
   // Moves the lease of a started task.
   virtual void extend(const TaskKey& key, Instant lease) = 0;
 
-  // Orders the shim to stop its task: signal, grace, kill. Durable; the first cause stays.
+  // Orders the shim to stop its task: signal, grace, kill. Durable; the first cause stays. What has
+  // no records is killed. Repeating it is safe.
   virtual void stop(const TaskKey& key, StopCause cause) = 0;
 
-  // Every task that was prepared and not released, in ascending order of key.
-  virtual std::vector<Observed> observe() = 0;
+  // Every task that was prepared and not released, and any other of which something may still run
+  // here, in ascending order of key.
+  //
+  // started  what has begun here by the caller's records. One whose own records are gone is killed
+  //          and told as ended, clean once nothing of it is left.
+  virtual std::vector<Observed> observe(const std::vector<StartedTask>& started) = 0;
 
   // Puts the outputs of an ended task in place, whole or not at all. Repeating it is safe.
   virtual Result<Done, RuntimeError> commit(const TaskKey& key) = 0;

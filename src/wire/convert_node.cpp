@@ -24,6 +24,7 @@ Result<Device, BadBytes> device_from_pb(const pb::Device& sent) {
 pb::NodeInventory to_pb(const NodeInventory& inventory) {
   pb::NodeInventory sent;
   sent.set_name(inventory.id.name);
+  sent.set_agent_id(inventory.agent_id);
   sent.set_boot_id(inventory.boot_id);
   sent.set_address(inventory.address);
   sent.set_cpu_millicores(inventory.cpu.count);
@@ -46,6 +47,7 @@ Result<NodeInventory, BadBytes> from_pb(const pb::NodeInventory& sent) {
   TRY(cpu, amount_from(sent.cpu_millicores(), "NodeInventory.cpu_millicores"));
   TRY(memory, amount_from(sent.memory_bytes(), "NodeInventory.memory_bytes"));
   inventory.id = std::move(id);
+  inventory.agent_id = sent.agent_id();
   inventory.boot_id = sent.boot_id();
   inventory.address = sent.address();
   inventory.cpu = Millicores{cpu};

@@ -246,7 +246,8 @@ TEST(Convert, quantities_of_a_normalised_spec_are_canonical) {
 }
 
 TEST(Convert, text_of_the_operating_system_is_made_readable_and_cut) {
-  const pb::Exit exit = to_pb(Exit{.kind = ExitKind::not_started, .text = "no \xff file"});
+  const pb::Exit exit =
+      to_pb(Exit{.kind = ExitKind::not_started, .clean = true, .text = "no \xff file"});
   EXPECT_EQ(through_bytes(exit).text(), "no \uFFFD file");
   const std::string snowmen = "x" + std::string(255, ' ') + "☃";
   EXPECT_EQ(to_pb(Exit{.text = snowmen}).text().size(), 256u);

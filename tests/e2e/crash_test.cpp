@@ -150,6 +150,51 @@ TEST(Crash, of_both_does_not_lose_a_job_that_ended_meanwhile) {
   expect_ended_with_7(platform, job);
 }
 
+// An agent with the node's name and another state directory.
+std::vector<std::string> stranger_command(const Platform& platform) {
+  auto command = platform.agent_command();
+  *std::ranges::find(command, platform.agent_state()) = platform.path("stranger");
+  return command;
+}
+
+void await_line(const std::string& log, const std::string& text) {
+  await("\"" + text + "\" in " + log, [&] {
+    return std::ranges::any_of(lines_of(log), [&](const std::string& line) {
+      return line.find(text) != std::string::npos;
+    });
+  });
+}
+
+TEST(Crash, of_an_agent_whose_disk_is_gone_starts_nothing_twice_and_its_disk_may_come_back) {
+  Platform platform(quick());
+  platform.start_keeld();
+  platform.start_agent();
+  const std::string job = counting_job(platform);
+  platform.agent().kill9();
+  Program stranger;
+  stranger.start(stranger_command(platform), platform.path("stranger.log"));
+  await_line(platform.path("stranger.log"), "still has tasks of another agent");
+  platform.await_state(job, "unknown");
+  await_progress(platform);
+  EXPECT_EQ(stranger.terminate(), 0);
+  platform.start_agent();
+  platform.tell("go");
+  expect_ended_with_7(platform, job);
+}
+
+TEST(Crash, is_no_way_for_a_second_agent_to_take_a_node_over) {
+  Platform platform(quick());
+  platform.start_keeld();
+  platform.start_agent();
+  const std::string job = counting_job(platform);
+  Program stranger;
+  stranger.start(stranger_command(platform), platform.path("stranger.log"));
+  EXPECT_EQ(stranger.await_end(), 1);
+  await_line(platform.path("stranger.log"), "is in use by another agent");
+  platform.tell("go");
+  expect_ended_with_7(platform, job);
+}
+
 // Whom a kill hits; bits, so that both can be.
 enum Victim { keeld = 1, agent = 2 };
 

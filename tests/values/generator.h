@@ -152,6 +152,7 @@ inline Job Generator::job() {
 inline NodeInventory Generator::inventory() {
   NodeInventory inventory;
   inventory.id = NodeId{word()};
+  inventory.agent_id = text();
   inventory.boot_id = text();
   inventory.address = text();
   inventory.cpu = Millicores{amount()};

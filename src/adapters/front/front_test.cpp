@@ -388,7 +388,7 @@ TEST(Front, a_node_that_is_away_is_named) {
 TEST(Front, nodes_show_what_is_on_them_and_tasks_their_emulated_models) {
   Service service;
   Device gpu{DeviceId{"GPU-1"}, "h100-80gb", gibibytes(80), DeviceHealth::healthy, true};
-  Node node{{NodeId{"n"}, "boot", "10.0.0.1", {8000}, gibibytes(64), {gpu}, {}}, {}, {}};
+  Node node{{NodeId{"n"}, "agent", "boot", "10.0.0.1", {8000}, gibibytes(64), {gpu}, {}}, {}, {}};
   std::string job = submit(service, ann);
   TaskKey key{*parse_job_id(job), AttemptNo{1}, 0};
   service.records.set_fleet({node}, {{gpu.id, key, FencingToken{9}}});

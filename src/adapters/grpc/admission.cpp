@@ -13,24 +13,15 @@ constexpr std::size_t details_bytes_max = 4 << 10;
 
 grpc::StatusCode code_for(ErrorCode code) {
   switch (code) {
-    case ErrorCode::invalid:
-      return grpc::StatusCode::INVALID_ARGUMENT;
-    case ErrorCode::unauthenticated:
-      return grpc::StatusCode::UNAUTHENTICATED;
-    case ErrorCode::denied:
-      return grpc::StatusCode::PERMISSION_DENIED;
-    case ErrorCode::not_found:
-      return grpc::StatusCode::NOT_FOUND;
-    case ErrorCode::conflict:
-      return grpc::StatusCode::ALREADY_EXISTS;
-    case ErrorCode::too_large:
-      return grpc::StatusCode::OUT_OF_RANGE;
-    case ErrorCode::busy:
-      return grpc::StatusCode::RESOURCE_EXHAUSTED;
-    case ErrorCode::unavailable:
-      return grpc::StatusCode::UNAVAILABLE;
-    case ErrorCode::internal:
-      return grpc::StatusCode::INTERNAL;
+    case ErrorCode::invalid: return grpc::StatusCode::INVALID_ARGUMENT;
+    case ErrorCode::unauthenticated: return grpc::StatusCode::UNAUTHENTICATED;
+    case ErrorCode::denied: return grpc::StatusCode::PERMISSION_DENIED;
+    case ErrorCode::not_found: return grpc::StatusCode::NOT_FOUND;
+    case ErrorCode::conflict: return grpc::StatusCode::ALREADY_EXISTS;
+    case ErrorCode::too_large: return grpc::StatusCode::OUT_OF_RANGE;
+    case ErrorCode::busy: return grpc::StatusCode::RESOURCE_EXHAUSTED;
+    case ErrorCode::unavailable: return grpc::StatusCode::UNAVAILABLE;
+    case ErrorCode::internal: return grpc::StatusCode::INTERNAL;
   }
   return grpc::StatusCode::INTERNAL;
 }

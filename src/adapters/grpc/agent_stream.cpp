@@ -126,8 +126,7 @@ void AgentStream::OnReadDone(bool ok) {
 
 std::optional<grpc::Status> AgentStream::hear(const pb::AgentMessage& message) {
   switch (message.message_case()) {
-    case pb::AgentMessage::kHello:
-      return hear_hello(message.hello());
+    case pb::AgentMessage::kHello: return hear_hello(message.hello());
     case pb::AgentMessage::kReport: {
       if (!session_) return bad("a report before the hello");
       auto report = from_pb(message.report());
@@ -139,8 +138,7 @@ std::optional<grpc::Status> AgentStream::hear(const pb::AgentMessage& message) {
       if (!session_) return bad("a log before the hello");
       if (sessions_.log_answer(*session_, message.log())) return std::nullopt;
       return replaced();
-    case pb::AgentMessage::MESSAGE_NOT_SET:
-      break;
+    case pb::AgentMessage::MESSAGE_NOT_SET: break;
   }
   return bad("AgentMessage: nothing that protocol 1 knows");
 }
@@ -154,9 +152,10 @@ std::optional<grpc::Status> AgentStream::hear_hello(const pb::Hello& hello) {
     std::lock_guard lock(mutex_);
     heard_hello_ = true;
   }
-  session_ = sessions_.connect(std::move(*inventory), shared_from_this());
-  if (session_) return std::nullopt;
-  return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the control plane is stopping");
+  const auto session = sessions_.connect(std::move(*inventory), shared_from_this());
+  if (!session) return grpc::Status(grpc::StatusCode::UNAVAILABLE, session.error());
+  session_ = *session;
+  return std::nullopt;
 }
 
 void AgentStream::OnCancel() { end({grpc::StatusCode::CANCELLED, "canceled"}); }

@@ -289,7 +289,7 @@ TEST(GrpcServer, a_peer_that_answers_no_ping_is_closed) {
 }
 
 NodeInventory inventory(const std::string& name) {
-  return {NodeId{name}, "boot", "127.0.0.1", {8000}, gibibytes(64), {}, {}};
+  return {NodeId{name}, "agent", "boot", "127.0.0.1", {8000}, gibibytes(64), {}, {}};
 }
 
 // An agent's end of the stream, for saying what a ServerLink never would.
@@ -363,6 +363,19 @@ TEST(GrpcServer, a_second_connection_of_a_node_replaces_the_first) {
   second.context.TryCancel();
   auto left = house.service.turns.next_agent_input();
   EXPECT_TRUE(left && std::holds_alternative<AgentGone>(*left));
+}
+
+// A stream that is ended by somebody else while it hears a message was once never finished.
+TEST(GrpcServer, it_stops_also_when_connections_have_replaced_each_other_while_they_spoke) {
+  auto house = std::make_unique<House>();
+  std::vector<std::unique_ptr<RawAgent>> agents;
+  for (int i = 0; i < 40; ++i) {
+    agents.push_back(std::make_unique<RawAgent>(*house));
+    agents.back()->hello("n");
+    for (std::uint64_t number = 1; number <= 5; ++number) agents.back()->heartbeat(number);
+  }
+  house.reset();  // waits for every stream
+  for (auto& agent : agents) EXPECT_FALSE(agent->end().ok());
 }
 
 TEST(GrpcServer, an_agent_that_does_not_read_loses_its_connection) {

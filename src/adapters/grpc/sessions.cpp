@@ -7,24 +7,26 @@
 
 namespace keel {
 
-std::optional<SessionNo> AgentSessions::connect(NodeInventory inventory,
-                                                std::shared_ptr<AgentLine> line) {
+Result<SessionNo, std::string> AgentSessions::connect(NodeInventory inventory,
+                                                      std::shared_ptr<AgentLine> line) {
   std::shared_ptr<AgentLine> replaced;
   Ending unanswered;
-  std::optional<SessionNo> session;
+  SessionNo session;
   {
     // Numbers are given and queued under one lock, so that they reach the turn in order.
     std::lock_guard lock(mutex_);
-    if (!closed_) {
-      NodeId node = inventory.id;
-      if (auto before = by_node_.find(node); before != by_node_.end()) {
-        replaced = end(before->second, unanswered);
+    if (closed_) return std::string("the control plane is stopping");
+    NodeId node = inventory.id;
+    if (auto before = by_node_.find(node); before != by_node_.end()) {
+      if (sessions_.at(before->second).agent_id != inventory.agent_id) {
+        return "another agent is connected as node " + node.name;
       }
-      session = last_session_ = SessionNo{last_session_.value + 1};
-      sessions_.emplace(*session, Session{node, std::move(line), {}});
-      by_node_[node] = *session;
-      inbox_.post(AgentConnected{node, *session, std::move(inventory)});
+      replaced = end(before->second, unanswered);
     }
+    session = last_session_ = SessionNo{last_session_.value + 1};
+    sessions_.emplace(session, Session{node, inventory.agent_id, std::move(line), {}});
+    by_node_[node] = session;
+    inbox_.post(AgentConnected{node, session, std::move(inventory)});
   }
   if (replaced) replaced->close("replaced by a newer connection of this node");
   for (Answered& answered : unanswered) answered(LogFailure::not_connected);
@@ -104,6 +106,17 @@ void AgentSessions::welcome(const NodeId&, SessionNo session, const Welcome& wel
   sent.set_disconnect_stop_us(welcome.disconnect_stop.us);
   sent.set_heartbeat_us(welcome.heartbeat.us);
   line->send(std::move(message));
+}
+
+void AgentSessions::refuse(SessionNo session, const std::string& why) {
+  Ending unanswered;
+  std::shared_ptr<AgentLine> line;
+  {
+    std::lock_guard lock(mutex_);
+    line = end(session, unanswered);
+  }
+  if (line) line->close(why);
+  for (Answered& answered : unanswered) answered(LogFailure::not_connected);
 }
 
 void AgentSessions::acknowledge(const NodeId&, SessionNo session, ReportNo report) {

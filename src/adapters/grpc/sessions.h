@@ -40,17 +40,18 @@ class AgentSessions final : public Agents, public AgentLogs {
 
   AgentSessions(Inbox& inbox, Timer& timer) : inbox_(inbox), timer_(timer) {}
 
-  // What an agent says, in the order of its stream. False, or nothing: this session is no longer
-  // the node's, or the control plane is stopping, so close the stream.
+  // What an agent says, in the order of its stream. False, or an error that says why: this session
+  // is not, or no longer, the node's, so close the stream.
   //
-  // A node has one session. A new connection ends the one before: it may be the same agent, whose
-  // old connection nobody has noticed to be dead.
-  std::optional<SessionNo> connect(NodeInventory inventory, std::shared_ptr<AgentLine> line);
+  // A node has one session. A new connection of the same agent ends the one before, which may be
+  // dead without anybody having noticed. Another agent is turned away while the first is there.
+  Result<SessionNo, std::string> connect(NodeInventory inventory, std::shared_ptr<AgentLine> line);
   bool report(SessionNo session, Report report);
   bool log_answer(SessionNo session, const pb::LogAnswer& answer);
   void gone(SessionNo session);  // idempotent
 
   void welcome(const NodeId& node, SessionNo session, const Welcome& welcome) override;
+  void refuse(SessionNo session, const std::string& why) override;
   void acknowledge(const NodeId& node, SessionNo session, ReportNo report) override;
   void send(SessionNo session, Epoch epoch, ReportNo answers, const Duty& duty,
             const JobSpec* spec) override;
@@ -63,6 +64,7 @@ class AgentSessions final : public Agents, public AgentLogs {
  private:
   struct Session {
     NodeId node;
+    std::string agent_id;
     std::shared_ptr<AgentLine> line;
     ReportNo last_report;
   };

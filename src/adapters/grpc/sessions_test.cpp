@@ -24,8 +24,8 @@ struct World {
 
   std::shared_ptr<NotedLine> line = std::make_shared<NotedLine>();
 
-  NodeInventory inventory(const std::string& name) {
-    return {NodeId{name}, "boot", "10.0.0.1", {8000}, gibibytes(64), {}, {}};
+  NodeInventory inventory(const std::string& name, const std::string& agent = "a") {
+    return {NodeId{name}, agent, "boot", "10.0.0.1", {8000}, gibibytes(64), {}, {}};
   }
   SessionNo connect(const std::string& name, std::shared_ptr<NotedLine> on) {
     return sessions.connect(inventory(name), std::move(on)).value_or(SessionNo{});
@@ -55,6 +55,27 @@ TEST(AgentSessions, a_second_connection_of_a_node_ends_the_first) {
   EXPECT_EQ(std::get<AgentGone>(inputs[1]).session, first);
   EXPECT_EQ(std::get<AgentConnected>(inputs[2]).session, second);
   EXPECT_EQ(std::get<AgentReported>(inputs[3]).session, second);
+}
+
+TEST(AgentSessions, another_agent_is_turned_away_as_long_as_the_first_is_there) {
+  World world;
+  const SessionNo first = world.connect("n", world.line);
+  const auto other = world.sessions.connect(world.inventory("n", "b"), world.line);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error(), "another agent is connected as node n");
+  EXPECT_TRUE(world.sessions.report(first, report(1))) << "nobody is disturbed";
+  EXPECT_EQ(world.line->closed, "");
+  world.sessions.gone(first);
+  EXPECT_TRUE(world.sessions.connect(world.inventory("n", "b"), world.line));
+}
+
+TEST(AgentSessions, a_session_that_the_turn_refuses_is_closed_and_says_why) {
+  World world;
+  const SessionNo session = world.connect("n", world.line);
+  world.sessions.refuse(session, "not now");
+  EXPECT_EQ(world.line->closed, "not now");
+  EXPECT_FALSE(world.sessions.report(session, report(1)));
+  world.sessions.refuse(session, "again");  // it may be gone already
 }
 
 TEST(AgentSessions, reports_of_another_node_or_out_of_order_end_the_session) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -11,7 +12,10 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <set>
 #include <sstream>
+
+#include "model/ids.h"
 
 namespace keel {
 namespace {
@@ -163,14 +167,51 @@ void Cgroups::warn(const std::string& what, const std::string& why) {
   warnings_.push_back(what + ": " + why);
 }
 
-Cgroups Cgroups::open(const std::string& root, const std::string& base) {
+Result<Cgroups, std::string> Cgroups::open(const std::string& root, const std::string& base) {
   Cgroups cgroups;
   if (is_a(root, CGROUP2_SUPER_MAGIC)) {
     cgroups.open_version_2(root, base);
   } else {
     cgroups.open_version_1(root, base);
   }
+  TRY(locked, cgroups.lock());
   return cgroups;
+}
+
+Result<Done, std::string> Cgroups::lock() {
+  if (hierarchies_.empty()) return Done{};
+  const std::string& base = hierarchies_.front().base;
+  TRY(opened, open_directory(base));
+  if (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0) {
+    return base + ": is in use by another agent of this name";
+  }
+  lock_ = std::move(opened);
+  return Done{};
+}
+
+std::vector<std::string> Cgroups::tasks() const {
+  std::set<std::string> tasks;
+  for (const Hierarchy& hierarchy : hierarchies_) {
+    const auto base = open_directory(hierarchy.base);
+    if (!base) continue;
+    for (const std::string& name : names_in(base->get())) {
+      if (parse_task_key(name)) tasks.insert(name);
+    }
+  }
+  return {tasks.begin(), tasks.end()};
+}
+
+void Cgroups::leave() const {
+  for (const Hierarchy& hierarchy : hierarchies_) {
+    if (::rmdir(hierarchy.base.c_str()) != 0) continue;
+    ::rmdir(hierarchy.base.substr(0, hierarchy.base.rfind('/')).c_str());  // shared with others
+  }
+}
+
+std::vector<std::string> Cgroups::groups_of(const std::string& task) const {
+  std::vector<std::string> groups;
+  for (const Hierarchy& hierarchy : hierarchies_) groups.push_back(hierarchy.base + "/" + task);
+  return groups;
 }
 
 void Cgroups::open_version_1(const std::string& root, const std::string& base) {

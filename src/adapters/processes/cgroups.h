@@ -21,12 +21,20 @@ class Cgroups {
  public:
   // Looks at what the host has and tries it out.
   //
-  // root  where the host mounts them: "/sys/fs/cgroup"
-  // base  our place below each hierarchy, "keel/NODE": agents with different bases never meet
-  static Cgroups open(const std::string& root, const std::string& base);
+  // root   where the host mounts them: "/sys/fs/cgroup"
+  // base   our place below each hierarchy, "keel/NODE": agents with different bases never meet
+  // error  another agent has that place, now
+  static Result<Cgroups, std::string> open(const std::string& root, const std::string& base);
 
   // "memory limits are not in force: …", one for each thing that is missing.
   const std::vector<std::string>& warnings() const { return warnings_; }
+
+  // The tasks that have groups here, whoever made them, in ascending order; and those groups.
+  std::vector<std::string> tasks() const;
+  std::vector<std::string> groups_of(const std::string& task) const;
+
+  // Gives our place back where no task has a group there.
+  void leave() const;
 
   // Makes the groups of one task, with its limits; their directories are for the shim's launch
   // file. Repeating it sets the limits again. Any thread.
@@ -40,6 +48,7 @@ class Cgroups {
     bool version_2{};
   };
 
+  Result<Done, std::string> lock();
   void open_version_1(const std::string& root, const std::string& base);
   void open_version_2(const std::string& root, const std::string& base);
   void add_controller(const std::string& name, const std::string& root, const std::string& base);
@@ -48,6 +57,7 @@ class Cgroups {
 
   std::vector<Hierarchy> hierarchies_;
   std::vector<std::string> warnings_;
+  Descriptor lock_;  // on the first base, for as long as this lives
 };
 
 // Of one group's directory, those below it included.

@@ -31,8 +31,9 @@ TEST(Cgroups, who_wants_more_memory_than_agreed_is_killed_and_the_record_says_so
   order.spec.program = "tail";
   order.spec.args = {"/dev/zero"};
   order.spec.memory_per_task = mebibytes(48);
-  EXPECT_EQ(host.run(order),
-            (Exit{.kind = ExitKind::signaled, .code = SIGKILL, .out_of_memory = true}));
+  EXPECT_EQ(
+      host.run(order),
+      (Exit{.kind = ExitKind::signaled, .code = SIGKILL, .out_of_memory = true, .clean = true}));
 }
 
 TEST(Cgroups, a_child_that_runs_out_of_memory_is_told_of_a_failed_task_and_not_of_a_good_one) {
@@ -40,17 +41,18 @@ TEST(Cgroups, a_child_that_runs_out_of_memory_is_told_of_a_failed_task_and_not_o
   if (!in_force(host, "memory")) GTEST_SKIP() << "memory is not limited here";
   PrepareOrder order = host.order("tail /dev/zero; exit 1");
   order.spec.memory_per_task = mebibytes(48);
-  EXPECT_EQ(host.run(order), (Exit{.kind = ExitKind::exited, .code = 1, .out_of_memory = true}));
+  EXPECT_EQ(host.run(order),
+            (Exit{.kind = ExitKind::exited, .code = 1, .out_of_memory = true, .clean = true}));
   PrepareOrder good = host.order("tail /dev/zero; exit 0", {first_task.job, AttemptNo{1}, 1});
   good.spec.memory_per_task = mebibytes(48);
-  EXPECT_EQ(host.run(good), (Exit{.kind = ExitKind::exited, .code = 0}));
+  EXPECT_EQ(host.run(good), (Exit{.kind = ExitKind::exited, .code = 0, .clean = true}));
 }
 
 TEST(Cgroups, a_kill_that_is_not_for_memory_is_not_told_as_one) {
   Host host;
   PrepareOrder order = host.order("kill -9 $$");
   order.spec.memory_per_task = mebibytes(64);
-  EXPECT_EQ(host.run(order), (Exit{.kind = ExitKind::signaled, .code = SIGKILL}));
+  EXPECT_EQ(host.run(order), (Exit{.kind = ExitKind::signaled, .code = SIGKILL, .clean = true}));
 }
 
 TEST(Cgroups, a_task_is_in_its_groups_and_these_have_its_limits) {
@@ -94,7 +96,7 @@ TEST(Cgroups, killing_is_of_members_only_and_removal_waits_for_them) {
 }
 
 TEST(Cgroups, a_host_without_them_gives_warnings_and_no_errors) {
-  const Cgroups none = Cgroups::open("/nowhere", "keel/x");
+  const Cgroups none = *Cgroups::open("/nowhere", "keel/x");
   EXPECT_EQ(none.warnings().size(), 4U);
   EXPECT_THAT(none.warnings().at(0), HasSubstr("memory limits are not in force"));
   const auto groups = none.make("a-task", {.memory = mebibytes(1), .cpu = Millicores{1}});
@@ -119,7 +121,31 @@ TEST(Cgroups, prepare_makes_them_again) {
   EXPECT_TRUE(remove_groups(groups_of(host)));
   ASSERT_TRUE(host.runtime().prepare(host.order("exit 2")));
   ASSERT_TRUE(host.runtime().start(first_task, never));
-  EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::exited, .code = 2}));
+  EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::exited, .code = 2, .clean = true}));
+}
+
+// The groups of this run in any hierarchy, as a person would look for them.
+int places_of(const std::string& base) {
+  int found = 0;
+  for (const char* hierarchy : {"", "/memory", "/cpu", "/pids", "/freezer", "/unified"}) {
+    found += ::access(("/sys/fs/cgroup" + std::string(hierarchy) + "/" + base).c_str(), F_OK) == 0;
+  }
+  return found;
+}
+
+TEST(Cgroups, an_agent_that_ends_leaves_no_place_behind_unless_a_task_needs_it) {
+  std::string base;
+  int places = 0;
+  {
+    Host host;
+    base = host.place().cgroup_base;
+    places = places_of(base);
+    host.start(host.order("exec sleep 1000"));
+    host.restart();
+    EXPECT_EQ(places_of(base), places) << "its task is still there";
+  }
+  EXPECT_TRUE(places > 0 || !is_root());
+  EXPECT_EQ(places_of(base), 0);
 }
 
 }  // namespace

@@ -36,8 +36,9 @@ TEST(Ending, a_stop_is_noticed_and_its_cause_recorded) {
   await_output(host, "ready");
   host.runtime().stop(first_task, StopCause::preempted);
   host.runtime().stop(first_task, StopCause::canceled);
-  EXPECT_EQ(host.await_end(),
-            (Exit{.kind = ExitKind::exited, .code = 5, .cause = StopCause::preempted}));
+  EXPECT_EQ(
+      host.await_end(),
+      (Exit{.kind = ExitKind::exited, .code = 5, .cause = StopCause::preempted, .clean = true}));
   EXPECT_EQ(host.output(), "ready\nsaved\n");
 }
 
@@ -62,8 +63,10 @@ TEST(Ending, who_ignores_the_notice_is_killed_after_the_grace_and_not_before) {
   await_output(host, "ready");
   const Instant asked = boot_now();
   host.runtime().stop(first_task, StopCause::canceled);
-  EXPECT_EQ(host.await_end(),
-            (Exit{.kind = ExitKind::signaled, .code = SIGKILL, .cause = StopCause::canceled}));
+  EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::signaled,
+                                    .code = SIGKILL,
+                                    .cause = StopCause::canceled,
+                                    .clean = true}));
   EXPECT_GE(boot_now() - asked, order.spec.grace);
   EXPECT_LT(boot_now() - asked, order.spec.grace + seconds(3));
 }
@@ -131,8 +134,10 @@ TEST(Ending, the_time_limit_holds_the_grace_inside) {
   order.spec.grace = milliseconds(700);
   const Instant before = boot_now();
   const Exit exit = host.run(order);
-  EXPECT_EQ(exit,
-            (Exit{.kind = ExitKind::signaled, .code = SIGKILL, .cause = StopCause::time_limit}));
+  EXPECT_EQ(exit, (Exit{.kind = ExitKind::signaled,
+                        .code = SIGKILL,
+                        .cause = StopCause::time_limit,
+                        .clean = true}));
   EXPECT_GE(boot_now() - before, order.spec.time_limit);
   EXPECT_EQ(host.output(), "ready\nnotice\n");
 }
@@ -144,6 +149,7 @@ TEST(Ending, what_was_stopped_or_has_no_lease_any_more_is_never_started) {
   ASSERT_TRUE(host.runtime().start(first_task, never));
   EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::not_started,
                                     .cause = StopCause::canceled,
+                                    .clean = true,
                                     .text = "stopped before its program was started"}));
   const TaskKey second{first_task.job, AttemptNo{1}, 1};
   host.start(host.order("echo ran", second), boot_now());
@@ -155,7 +161,7 @@ TEST(Ending, an_extended_lease_lets_it_go_on) {
   Host host;
   host.start(host.order("sleep 2; exit 6"), boot_now() + seconds(1));
   host.runtime().extend(first_task, boot_now() + seconds(60));
-  EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::exited, .code = 6}));
+  EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::exited, .code = 6, .clean = true}));
 }
 
 TEST(Ending, orders_that_cannot_be_read_stop_and_leases_that_cannot_extend_nothing) {
@@ -195,18 +201,20 @@ void kill_agent(pid_t pid) {
 
 TEST(Ending, the_agents_death_disturbs_nothing_and_the_end_is_right_though_nobody_watched) {
   Host host;
+  host.end_agent();
   const pid_t agent =
       start_agent(host.place(), host.order("echo begin; sleep 1; echo done; exit 42"), never);
   kill_agent(agent);
   ::sleep(2);
   host.restart();
-  EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::exited, .code = 42}));
+  EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::exited, .code = 42, .clean = true}));
   EXPECT_EQ(host.output(), "begin\ndone\n");
   EXPECT_TRUE(host.runtime().read_log(first_task, 0, 1000)->end);
 }
 
 TEST(Ending, a_restarted_agent_finds_its_tasks_running_and_can_stop_them) {
   Host host;
+  host.end_agent();
   kill_agent(start_agent(host.place(), host.order("exec sleep 1000"), never));
   host.restart();
   await_running(host);
@@ -221,6 +229,7 @@ TEST(Ending, without_an_agent_the_lease_ends_it) {
   PrepareOrder order = host.order(stubborn(word) +
                                   "trap 'echo notice' TERM; "
                                   "while :; do sleep 0.05; done");
+  host.end_agent();
   kill_agent(start_agent(host.place(), order, boot_now() + milliseconds(1500)));
   EXPECT_TRUE(eventually([&] { return exists(AT_FDCWD, host.path(first_task, exit_file)); }));
   EXPECT_FALSE(anybody_runs(word));
@@ -239,7 +248,8 @@ TEST(Ending, a_killed_shim_takes_its_task_along_and_the_end_is_lost) {
     await_running(host);
     ASSERT_TRUE(eventually([&] { return anybody_runs(word); }));
     ::kill(host.shim().pid, SIGKILL);
-    EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::lost, .text = "its shim died"}));
+    EXPECT_EQ(host.await_end(),
+              (Exit{.kind = ExitKind::lost, .clean = true, .text = "its shim died"}));
     EXPECT_FALSE(anybody_runs(word));
     EXPECT_FALSE(host.runtime().start(first_task, never) && anybody_runs(word));
     EXPECT_TRUE(host.runtime().read_log(first_task, 0, 1000)->end);
@@ -264,7 +274,8 @@ TEST(Ending, a_task_of_an_earlier_boot_is_lost) {
   shim.set_boot_id("of yesterday");
   const auto task = open_directory(host.path(first_task));
   ASSERT_TRUE(write_message(task->get(), shim_file, shim, Lasting::process));
-  EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::lost, .text = "the host restarted"}));
+  EXPECT_EQ(host.await_end(),
+            (Exit{.kind = ExitKind::lost, .clean = true, .text = "the host restarted"}));
 }
 
 TEST(Ending, a_shim_file_that_cannot_be_read_is_no_proof_of_a_restart) {
@@ -276,7 +287,8 @@ TEST(Ending, a_shim_file_that_cannot_be_read_is_no_proof_of_a_restart) {
   const pid_t shim = host.shim().pid;
   std::ofstream(host.path(first_task, shim_file), std::ios::trunc) << "\xff";
   ::kill(shim, SIGKILL);
-  EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::lost, .text = "its shim died"}));
+  EXPECT_EQ(host.await_end(),
+            (Exit{.kind = ExitKind::lost, .clean = true, .text = "its shim died"}));
   EXPECT_FALSE(anybody_runs(word));
 }
 
@@ -312,7 +324,7 @@ TEST(Ending, an_unclean_end_whose_shim_died_is_cleaned_up_by_the_agent) {
   ASSERT_TRUE(write_message(task->get(), exit_file, record, Lasting::process));
   EXPECT_FALSE(host.observe()->exit.clean);
   ::kill(host.shim().pid, SIGKILL);
-  EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::exited, .code = 3}));
+  EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::exited, .code = 3, .clean = true}));
   EXPECT_FALSE(anybody_runs(word));
 }
 

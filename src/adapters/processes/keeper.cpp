@@ -14,6 +14,7 @@
 #include <csignal>
 
 #include "adapters/processes/cgroups.h"
+#include "adapters/processes/stop_word.h"
 #include "adapters/processes/task_files.h"
 #include "wire/convert.h"
 
@@ -48,6 +49,11 @@ bool read_chunk(int fd, char* chunk, std::size_t& size) {
   const ssize_t n = ::read(fd, chunk, read_bytes_max);
   size = n > 0 ? static_cast<std::size_t>(n) : 0;
   return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+// Of a task whose directory was cleared away: nobody can order or hear anything there any more.
+bool has_no_launch_file(int directory) {
+  return ::faccessat(directory, launch_file, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 }
 
 // True where there was something.
@@ -96,12 +102,13 @@ Result<Keeper, std::string> Keeper::open(const std::string& task_directory) {
 }
 
 Result<Done, std::string> Keeper::listen() {
-  sigset_t child;
-  ::sigemptyset(&child);
-  ::sigaddset(&child, SIGCHLD);
-  children_ = Descriptor(::signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC));
+  sigset_t heard;
+  ::sigemptyset(&heard);
+  ::sigaddset(&heard, SIGCHLD);
+  ::sigaddset(&heard, stop_word);
+  signals_ = Descriptor(::signalfd(-1, &heard, SFD_NONBLOCK | SFD_CLOEXEC));
   changes_ = Descriptor(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
-  if (!children_) return failure("signalfd");
+  if (!signals_) return failure("signalfd");
   // Without it the tick is all that remains, which is enough.
   const std::string self = "/proc/self/fd/" + std::to_string(directory_.get());
   if (changes_) (void)::inotify_add_watch(changes_.get(), self.c_str(), IN_MOVED_TO);
@@ -157,26 +164,27 @@ void Keeper::read_orders() {
   if (read_message(directory_.get(), lease_file, lease) == Reading::good) {
     lease_ = Instant{lease.until_us()};
   }
+  if (!stop_ && has_no_launch_file(directory_.get())) stop_ = StopCause::superseded;
   v1::StopOrder order;
   const Reading reading = read_message(directory_.get(), stop_file, order);
   if (reading == Reading::absent) return;
   const auto cause = from_pb(order.cause());
   // Somebody wanted it stopped, if no longer legibly why.
-  stop_ = reading == Reading::good && cause ? *cause : StopCause::canceled;
+  if (!stop_) stop_ = reading == Reading::good && cause ? *cause : StopCause::canceled;
 }
 
 void Keeper::wait(Instant until) {
   const Instant now = boot_now();
   const std::int64_t span = std::clamp<std::int64_t>(until.us - now.us, 0, tick.us);
   // A closed descriptor is -1 and ignored by poll.
-  pollfd waits[] = {{children_.get(), POLLIN, 0},
+  pollfd waits[] = {{signals_.get(), POLLIN, 0},
                     {changes_.get(), POLLIN, 0},
                     {task_.out.get(), POLLIN, 0},
                     {task_.error.get(), POLLIN, 0},
                     {task_.report.get(), POLLIN, 0}};
   const int timeout_ms = static_cast<int>((span + 999) / 1000);
   (void)::poll(waits, std::size(waits), timeout_ms);  // All is looked at in any case.
-  skip_all(children_.get());
+  read_signals();
   const bool changed = changes_ && skip_all(changes_.get());
   if (changed || boot_now() - read_at_ >= tick) {
     read_orders();
@@ -186,6 +194,14 @@ void Keeper::wait(Instant until) {
   read_report();
   read_output();
   reap();
+}
+
+// That a child ended is seen when they are reaped.
+void Keeper::read_signals() {
+  signalfd_siginfo signal{};
+  while (::read(signals_.get(), &signal, sizeof signal) == sizeof signal) {
+    if (const auto cause = heard_stop(signal); cause && !stop_) stop_ = cause;
+  }
 }
 
 void Keeper::read_output() {
@@ -265,6 +281,7 @@ Result<Done, std::string> Keeper::record(const Exit& exit) {
   *record.mutable_exit() = to_pb(exit);
   record.set_started_us(started_at_.us);
   record.set_ended_us(boot_now().us);
+  if (has_no_launch_file(directory_.get())) return Done{};  // nobody is there to read it
   return write_message(directory_.get(), exit_file, record, Lasting::power);
 }
 

@@ -35,7 +35,7 @@ class Keeper {
   void kill();
 
   // Takes in what the task still has written, then writes the exit record; durable when it returns.
-  // An error may be tried again.
+  // An error may be tried again. Where the directory was cleared away, nothing is written.
   Result<Done, std::string> record(const Exit& exit);
 
   // Reads output, reaps children and hears of changed files until something has happened or it is
@@ -56,6 +56,7 @@ class Keeper {
   Result<Done, std::string> listen();
   Result<Done, std::string> write_identity();
   void read_orders();
+  void read_signals();
   void read_output();
   void read_report();
   void end_report();
@@ -68,8 +69,8 @@ class Keeper {
   Descriptor log_directory_;
   v1::Launch launch_;
   LogWriter log_;
-  Descriptor children_;  // signalfd of SIGCHLD
-  Descriptor changes_;   // inotify of the directory
+  Descriptor signals_;  // signalfd of SIGCHLD and stop_word
+  Descriptor changes_;  // inotify of the directory
   Spawned task_;
   Identity main_;
   std::string report_;

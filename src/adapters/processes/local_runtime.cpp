@@ -11,6 +11,7 @@
 #include "adapters/processes/outputs.h"
 #include "adapters/processes/remains.h"
 #include "adapters/processes/start_shim.h"
+#include "adapters/processes/stop_word.h"
 #include "adapters/processes/task_files.h"
 #include "keel/v1/local.pb.h"
 #include "wire/convert.h"
@@ -70,6 +71,10 @@ bool kill_remains(const Whereabouts& where) {
   return false;
 }
 
+bool is_among(const std::vector<Observed>& tasks, const TaskKey& key) {
+  return std::ranges::find(tasks, key, &Observed::key) != tasks.end();
+}
+
 // A shim ends within milliseconds of its last record.
 bool await_unlocked(int task) {
   constexpr int tries_max = 100;
@@ -99,7 +104,7 @@ Result<std::unique_ptr<LocalRuntime>, std::string> LocalRuntime::open(const Runt
   TRY(tasks, make_directory(state.get(), "tasks", passable));
   TRY(files, FileCache::open(absolute.state + "/files"));
   TRY(watch, Watch::open());
-  Cgroups cgroups = Cgroups::open(place.cgroup_root, place.cgroup_base);
+  TRY(cgroups, Cgroups::open(place.cgroup_root, place.cgroup_base));
   return std::unique_ptr<LocalRuntime>(new LocalRuntime(std::move(absolute), std::move(state),
                                                         std::move(tasks), std::move(files),
                                                         std::move(watch), std::move(cgroups)));
@@ -152,7 +157,14 @@ Result<Done, RuntimeError> LocalRuntime::start(const TaskKey& key, Instant lease
   const auto written = write_lease(task->get(), lease);
   if (!written) return told(written);
   watch_.watch_directory(print(key), task->get());
-  return told(start_shim(place_.shim, place_.state + "/tasks/" + print(key)));
+  const auto started = start_shim(place_.shim, place_.state + "/tasks/" + print(key));
+  if (started) return Done{};
+  // One that comes late after all must find that it has no task any more.
+  const auto lock = take_lock(task->get());
+  if (lock && !exists(task->get(), shim_file)) {
+    (void)write_end(task->get(), lost(started.error(), true));  // Else it may be asked again.
+  }
+  return told(started);
 }
 
 void LocalRuntime::extend(const TaskKey& key, Instant lease) {
@@ -164,15 +176,23 @@ void LocalRuntime::extend(const TaskKey& key, Instant lease) {
 
 void LocalRuntime::stop(const TaskKey& key, StopCause cause) {
   const auto task = open_task(key);
-  if (!task || !exists(task->get(), launch_file) || exists(task->get(), stop_file)) return;
+  if (!task || !exists(task->get(), launch_file)) {
+    if (!task) kill_living({.groups = cgroups_.groups_of(print(key))});
+    return;
+  }
+  if (exists(task->get(), stop_file)) return;
   v1::StopOrder order;
   order.set_cause(to_pb(cause));
-  // On a full disk the order is not given yet: whoever wants it repeats it.
-  (void)write_message(task->get(), stop_file, order, Lasting::power);
+  const auto written = write_message(task->get(), stop_file, order, Lasting::power);
   watch_.pass_over_own();
+  if (written) return;
+  // A full disk: then by word of mouth, and whoever wants it repeats it.
+  v1::ShimIdentity shim;
+  if (read_message(task->get(), shim_file, shim) != Reading::good) return;
+  if (shim.boot_id() == boot_id()) send_stop({shim.pid(), shim.start_ticks()}, cause);
 }
 
-std::vector<Observed> LocalRuntime::observe() {
+std::vector<Observed> LocalRuntime::observe(const std::vector<StartedTask>& started) {
   watch_.take();
   std::vector<Observed> all;
   for (const std::string& name : names_in(tasks_.get())) {
@@ -183,8 +203,37 @@ std::vector<Observed> LocalRuntime::observe() {
     watch_.watch_directory(name, task->get());
     all.push_back(look(*key, task->get()));
   }
+  add_unrecorded(started, all);
+  add_strays(all);
   std::ranges::sort(all, {}, &Observed::key);
   return all;
+}
+
+// A task that runs as the agent's own user can remove its directory. It must not get away with it.
+void LocalRuntime::add_unrecorded(const std::vector<StartedTask>& started,
+                                  std::vector<Observed>& all) const {
+  for (const StartedTask& task : started) {
+    if (is_among(all, task.key)) continue;
+    const std::string name = print(task.key);
+    const bool gone =
+        kill_remains({.groups = cgroups_.groups_of(name), .mark = name, .uid = task.uid});
+    all.push_back({task.key, Observed::Phase::ended, lost("its directory is gone", gone)});
+  }
+}
+
+// Groups whose task has no directory: this agent's state was lost, or is not that of the agent
+// which made them.
+void LocalRuntime::add_strays(std::vector<Observed>& all) const {
+  for (const std::string& name : cgroups_.tasks()) {
+    const TaskKey key = *parse_task_key(name);
+    if (exists(tasks_.get(), name) || is_among(all, key)) continue;
+    const std::vector<std::string> groups = cgroups_.groups_of(name);
+    if (std::ranges::all_of(groups, is_empty)) {
+      (void)remove_groups(groups);  // Else it is seen again.
+    } else {
+      all.push_back({key, Observed::Phase::running, {}});
+    }
+  }
 }
 
 Observed LocalRuntime::look(const TaskKey& key, int task) {
@@ -210,8 +259,7 @@ Observed LocalRuntime::look(const TaskKey& key, int task) {
   }
   // A shim names itself before it starts anything.
   if (named == Reading::absent) return {key, Observed::Phase::prepared, {}};
-  return bury(key, task, rebooted,
-              lost(rebooted ? "the host restarted" : "its shim died", false));
+  return bury(key, task, rebooted, lost(rebooted ? "the host restarted" : "its shim died", false));
 }
 
 Observed LocalRuntime::bury(const TaskKey& key, int task, bool rebooted, Exit exit) {

@@ -30,6 +30,7 @@ struct RuntimePlace {
 class LocalRuntime : public Runtime {
  public:
   static Result<std::unique_ptr<LocalRuntime>, std::string> open(const RuntimePlace& place);
+  ~LocalRuntime() override { cgroups_.leave(); }
 
   Result<Done, RuntimeError> prepare(const PrepareOrder& order) override;
   Result<Done, RuntimeError> start(const TaskKey& key, Instant lease) override;
@@ -38,7 +39,7 @@ class LocalRuntime : public Runtime {
 
   // A shim that died without a word takes its task along here: what is left of it is killed, and
   // its end is recorded as lost once nothing is. Until then each call tries again.
-  std::vector<Observed> observe() override;
+  std::vector<Observed> observe(const std::vector<StartedTask>& started) override;
 
   Result<Done, RuntimeError> commit(const TaskKey& key) override;
   void release(const TaskKey& key) override;
@@ -62,6 +63,8 @@ class LocalRuntime : public Runtime {
   Result<Descriptor, std::string> open_task(const TaskKey& key) const;
   Observed look(const TaskKey& key, int task);
   Observed bury(const TaskKey& key, int task, bool rebooted, Exit exit);
+  void add_unrecorded(const std::vector<StartedTask>& started, std::vector<Observed>& all) const;
+  void add_strays(std::vector<Observed>& all) const;
   bool may_release(int task) const;
 
   RuntimePlace place_;

@@ -60,6 +60,8 @@ inline std::string unique_base() {
 
 struct HostOptions {
   Bytes log_bytes_max = mebibytes(1);
+  std::string state{};  // a new directory where it is not said
+  std::string shim = PROGRAM_DIR "/keel-shim";
   std::string cgroup_root = "/sys/fs/cgroup";
 };
 
@@ -68,8 +70,8 @@ class Host {
   using Options = HostOptions;
 
   explicit Host(const Options& options = Options())
-      : place_{.state = new_directory(),
-               .shim = PROGRAM_DIR "/keel-shim",
+      : place_{.state = options.state.empty() ? new_directory() : options.state,
+               .shim = options.shim,
                .cgroup_base = unique_base(),
                .cgroup_root = options.cgroup_root,
                .log_bytes_max = options.log_bytes_max} {
@@ -80,22 +82,23 @@ class Host {
 
   // Leaves nothing running, whatever the test did.
   ~Host() {
-    for (const Observed& task : runtime_->observe()) {
+    for (const Observed& task : runtime_->observe({})) {
       runtime_->stop(task.key, StopCause::canceled);
       if (task.phase == Observed::Phase::starting || task.phase == Observed::Phase::running) {
         ::kill(shim(task.key).pid, SIGKILL);
       }
     }
-    for (int i = 0; i < 100 && !runtime_->observe().empty(); ++i) {
-      for (const Observed& task : runtime_->observe()) runtime_->release(task.key);
+    for (int i = 0; i < 100 && !runtime_->observe({}).empty(); ++i) {
+      for (const Observed& task : runtime_->observe({})) runtime_->release(task.key);
       ::usleep(10'000);
     }
     (void)remove_tree(AT_FDCWD, place_.state);
-    remove_bases();
   }
 
-  // As after a restart of the agent.
+  // Whoever ends it restarts it before anything else is asked.
+  void end_agent() { runtime_.reset(); }
   void restart() {
+    end_agent();
     auto opened = LocalRuntime::open(place_);
     EXPECT_TRUE(opened) << opened.error();
     runtime_ = *std::move(opened);
@@ -126,7 +129,7 @@ class Host {
   }
 
   std::optional<Observed> observe(const TaskKey& key = first_task) {
-    for (const Observed& task : runtime_->observe()) {
+    for (const Observed& task : runtime_->observe({})) {
       if (task.key == key) return task;
     }
     return std::nullopt;
@@ -177,12 +180,6 @@ class Host {
   }
 
  private:
-  void remove_bases() const {
-    for (const char* hierarchy : {"", "/memory", "/cpu", "/pids", "/freezer", "/unified"}) {
-      ::rmdir((place_.cgroup_root + hierarchy + "/" + place_.cgroup_base).c_str());
-    }
-  }
-
   RuntimePlace place_;
   std::unique_ptr<LocalRuntime> runtime_;
 };
