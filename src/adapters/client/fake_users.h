@@ -34,6 +34,7 @@ class FakeUsers final : public v1::Users::Service {
   // What the next calls of a method give instead of an answer; each is used once.
   std::vector<grpc::Status> submit_failures;
   std::vector<grpc::Status> log_failures;
+  std::map<std::uint32_t, grpc::Status> lost_logs;  // by attempt: what every reading of it gives
 
   std::vector<v1::SubmitRequest> submitted;
   std::map<std::string, std::string> files;  // by digest
@@ -112,6 +113,8 @@ class FakeUsers final : public v1::Users::Service {
                        v1::ReadLogResponse* answer) override {
     std::lock_guard lock(mutex);
     if (auto failure = take(log_failures)) return *failure;
+    const auto lost = lost_logs.find(request->attempt());
+    if (lost != lost_logs.end()) return lost->second;
     const auto& lines = logs[request->task()];
     const auto first = static_cast<std::size_t>(request->offset());
     for (std::size_t i = first; i < std::min(lines.size(), first + 2); ++i) {

@@ -15,7 +15,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr int idle_wait_ms = 250;  // how late a line of output may be
 constexpr std::chrono::seconds reconnect_for{60};
-constexpr std::chrono::seconds last_lines_within{5};  // of a job that has ended
+constexpr std::chrono::seconds last_lines_within{5};  // of a job or an attempt that has ended
 constexpr std::chrono::seconds reason_every{2};
 constexpr std::uint32_t tasks_shown_max = 64;
 
@@ -48,18 +48,45 @@ class Follower {
   // One round of hearing and reading; false where it has to be repeated.
   Result<bool, ClientError> turn() {
     if (auto heard = watch_.hear(is_idle_ ? idle_wait_ms : 0); !heard) return endure(heard.error());
+    patience_.restore();
     tell_states();
     choose_attempt();
-    is_idle_ = true;
-    if (reader_) {
-      auto part = reader_->read(writer_, 0);
-      if (!part) return endure(part.error());
-      is_idle_ = !part->any;
-    }
-    if (patience_.is_waiting() && what_.tells_states) writer_.note("keel: going on");
-    patience_.restore();
+    TRY(was_readable, read_output());
+    if (was_readable) tell_recovery();
     tell_reason();
     return true;
+  }
+
+  // False where the output cannot be read now. The job is what is followed: it goes on without its
+  // output, so this fails only where the output is all that was asked for.
+  Result<bool, ClientError> read_output() {
+    is_idle_ = true;
+    if (!reader_) return true;
+    const auto part = reader_->read(writer_, 0);
+    if (part) {
+      is_idle_ = !part->any;
+      return true;
+    }
+    if (is_passing(part.error())) {
+      tell_trouble(part.error());
+      return false;
+    }
+    const bool is_gone = part.error().error.code() == "not_found" && !what_.attempt;
+    if (!is_gone && !what_.tells_states) return part.error();
+    writer_.note("keel: output of attempt " + std::to_string(attempt_) +
+                 " is lost: " + printable(part.error().error.help()));
+    return true;
+  }
+
+  void tell_trouble(const ClientError& error) {
+    if (in_trouble_) return;
+    in_trouble_ = true;
+    writer_.note("keel: " + fault_lines(error.error).front() + " (keel goes on trying)");
+  }
+
+  void tell_recovery() {
+    if (in_trouble_ && what_.tells_states) writer_.note("keel: going on");
+    in_trouble_ = false;
   }
 
   // True where following ends at once.
@@ -77,9 +104,7 @@ class Follower {
   }
 
   Result<bool, ClientError> endure(const ClientError& error) {
-    if (!patience_.is_waiting() && is_passing(error)) {
-      writer_.note("keel: " + fault_lines(error.error).front() + " (keel goes on trying)");
-    }
+    if (is_passing(error)) tell_trouble(error);
     // A job that is over is not waited for as long: only its last lines are at stake.
     if (watch_.is_over() && ended_at_ && SteadyClock::now() - *ended_at_ > last_lines_within) {
       writer_.note("keel: the end of its output could not be read");
@@ -94,8 +119,12 @@ class Follower {
   void tell_states() {
     const auto& stays = watch_.timeline().stays();
     for (; told_ < stays.size(); ++told_) {
-      if (!what_.tells_states) continue;
       const Stay& stay = stays[told_];
+      if (!what_.tells_states) {
+        const bool again = stay.state == JobState::queued && !stay.because.empty();
+        if (again && reader_) writer_.note("keel: the job is queued: " + printable(stay.because));
+        continue;
+      }
       std::string words = local_clock(stay.entered) + " " + std::string(print(stay.state));
       if (!stay.because.empty()) words += ": " + printable(stay.because);
       writer_.note(words);
@@ -116,29 +145,46 @@ class Follower {
     writer_.note("         waiting: " + printable(view->reason_text()));
   }
 
-  // A new attempt has logs of its own; those of the one before are read to their end first.
+  // A new attempt has logs of its own; those of the one before are read to their end first, or as
+  // long as something comes of them.
   void choose_attempt() {
-    const auto& job = watch_.timeline().job();
-    if (!job || job->attempt.value == 0) return;
     if (what_.attempt && reader_) return;
-    const std::uint32_t attempt = what_.attempt.value_or(job->attempt.value);
-    if (attempt == attempt_) return;
-    const bool began = watch_.was(JobState::launching) || is_terminal(job->state);
-    if (!began || (reader_ && !reader_->ended() && !is_terminal(job->state))) return;
+    const std::uint32_t launched = watch_.timeline().launched().value;
+    const std::uint32_t attempt = what_.attempt.value_or(launched);
+    if (attempt == attempt_ || (launched == 0 && !watch_.is_over())) return;
+    if (reader_) {
+      const auto now = SteadyClock::now();
+      if (!newer_since_) newer_since_ = now;
+      const bool is_silent = is_idle_ && now - *newer_since_ > last_lines_within;
+      if (!reader_->ended() && !is_silent) return;
+      writer_.note("keel: " + words_for_switch(attempt));
+      in_trouble_ = false;
+    }
     attempt_ = attempt;
+    newer_since_.reset();
+    ended_at_.reset();
     reader_.emplace(session_.client, what_.job, attempt, what_.tasks);
+  }
+
+  std::string words_for_switch(std::uint32_t attempt) const {
+    std::string next = "output of attempt " + std::to_string(attempt) + " follows";
+    if (reader_->ended()) return next;
+    return "the end of the output of attempt " + std::to_string(attempt_) + " could not be read; " +
+           next;
   }
 
   bool is_done() {
     if (gave_up_) return true;
-    const auto& job = watch_.timeline().job();
     const bool over = watch_.is_over();
     if (over && !ended_at_) ended_at_ = SteadyClock::now();
     if (what_.attempt && reader_ && reader_->ended()) return true;
     if (!over) return false;
-    const bool ran = job && job->attempt.value != 0 && watch_.was(JobState::launching);
-    if (!ran || !reader_ || (attempt_ == job->attempt.value && reader_->ended())) return true;
-    return is_idle_ && SteadyClock::now() - *ended_at_ > last_lines_within;
+    if (!reader_) return true;
+    if (!what_.attempt && attempt_ != watch_.timeline().launched().value) return false;
+    if (reader_->ended()) return true;
+    if (!is_idle_ || SteadyClock::now() - *ended_at_ <= last_lines_within) return false;
+    if (in_trouble_) writer_.note("keel: the end of its output could not be read");
+    return true;
   }
 
   Result<std::optional<v1::JobView>, ClientError> last_look() {
@@ -158,10 +204,12 @@ class Follower {
   std::uint32_t attempt_{};
   std::size_t told_{};
   bool is_idle_{};
+  bool in_trouble_{};  // and it was said
   bool gave_up_{};
   int interrupts_seen_{};
   std::string reason_told_;
   std::optional<SteadyClock::time_point> reason_asked_;
+  std::optional<SteadyClock::time_point> newer_since_;  // an attempt after `attempt_`
   std::optional<SteadyClock::time_point> ended_at_;
 };
 

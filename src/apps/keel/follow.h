@@ -43,7 +43,8 @@ struct Following {
 };
 
 // Until the job has ended and its output is read, or Ctrl-C. Gives the job as it is then, or
-// nothing after Ctrl-C. Goes on through lost connections of up to a minute.
+// nothing after Ctrl-C. Goes on through lost connections of up to a minute, from each attempt to
+// the next, and without output that cannot be read.
 Result<std::optional<v1::JobView>, ClientError> follow(const Session& session,
                                                        const Following& what);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "apps/keel/patience.h"
 #include "apps/keel/words.h"
 
 namespace keel::cli {
@@ -74,8 +75,11 @@ Result<LogReader::Part, ClientError> LogReader::read(LineWriter& writer, int wai
     request.set_wait_ms(sources.size() == 1 ? wait_ms : 0);
     auto part = client_.read_log(request);
     if (!part) {
-      error = part.error();
-      break;
+      const bool is_refused = part.error().code == ClientError::Code::refused;
+      source.end = !is_passing(part.error());
+      if (!error || source.end) error = part.error();
+      if (!is_refused) break;  // the others would not be answered either
+      continue;
     }
     if (part->dropped()) {
       writer.note("keel: older lines of task " + std::to_string(source.task) +

@@ -46,7 +46,7 @@ class LogReader {
 
   // Reads what there is of each task, once, and writes it in the order of time; waits up to
   // `wait_ms` where there is only one task. After an error it may be asked again: no line is lost
-  // and none comes twice.
+  // and none comes twice, and a task whose log will never be had is left out.
   struct Part {
     bool any{};  // something was written
   };

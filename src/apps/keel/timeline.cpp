@@ -32,18 +32,20 @@ std::string end_of_failed_task(const Job& job) {
   return ", task " + std::to_string(*job.first_failed) + ": " + describe(task.exit);
 }
 
+std::string retried(Reason reason) { return std::string(print(reason)) + ", to be tried again"; }
+
 struct Words {
   const Job& job;
 
   std::string operator()(const Reserved&) const {
     return "attempt " + std::to_string(job.attempt.value) + " on " + nodes_of(job);
   }
-  std::string operator()(const Voided& event) const { return std::string(print(event.reason)); }
+  std::string operator()(const Voided& event) const { return retried(event.reason); }
   std::string operator()(const Rejected& event) const { return std::string(print(event.reason)); }
   std::string operator()(const Failed& event) const {
     return std::string(print(event.reason)) + end_of_failed_task(job);
   }
-  std::string operator()(const Requeued& event) const { return std::string(print(event.reason)); }
+  std::string operator()(const Requeued& event) const { return retried(event.reason); }
   std::string operator()(const Launched&) const { return "all tasks are prepared"; }
   std::string operator()(const Started&) const { return "all tasks have started"; }
   std::string operator()(const Ended&) const { return "all tasks have ended"; }
@@ -76,6 +78,7 @@ Result<Done, BadBytes> Timeline::add(const v1::Event& sent) {
   const Job before = *job_;
   if (!apply(*job_, stored.at, fact->event)) return BadBytes{"Event.event: does not fit the state"};
   if (job_->state == before.state && job_->attempt == before.attempt) return Done{};
+  if (job_->state == JobState::launching) launched_ = job_->attempt;
   stays_.back().left = stored.at;
   stays_.push_back({.state = job_->state,
                     .entered = stored.at,

@@ -29,9 +29,12 @@ class Timeline {
   const std::vector<Stay>& stays() const { return stays_; }
   const std::optional<Job>& job() const { return job_; }
   bool was(JobState state) const;
+  // The latest attempt that was launched, and so may have output; 0: none was.
+  AttemptNo launched() const { return launched_; }
 
  private:
   std::optional<Job> job_;
+  AttemptNo launched_;
   std::vector<Stay> stays_;
 };
 

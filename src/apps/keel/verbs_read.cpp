@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "apps/keel/follow.h"
+#include "apps/keel/patience.h"
 #include "apps/keel/show.h"
 #include "apps/keel/verbs.h"
 #include "apps/keel/words.h"
@@ -50,11 +51,23 @@ Result<v1::JobView, ClientError> find(const Session& session, const std::string&
 int print_logs(const Session& session, const Following& following, std::uint32_t attempt) {
   LineWriter writer(session, following.lines);
   LogReader reader(session.client, following.job, attempt, following.tasks);
-  while (true) {
+  int code = exit_done;
+  bool any = false;
+  while (!reader.ended()) {
     const auto part = reader.read(writer, 0);
-    if (!part) return fail(session, part.error());
-    if (!part->any || reader.ended()) return exit_done;
+    if (!part) {
+      code = fail(session, part.error());
+      if (is_passing(part.error())) return code;
+      continue;
+    }
+    any = any || part->any;
+    if (!part->any) break;
   }
+  if (!any && !reader.ended()) {
+    session.err << "keel: attempt " << attempt << " of job " << following.job
+                << " has written nothing yet; -f waits for it\n";
+  }
+  return code;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ using fake::line;
 using fake::refusal;
 using fake::submitted_job;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 class VerbsTest : public testing::Test {
@@ -31,21 +32,35 @@ class VerbsTest : public testing::Test {
   }
   Surroundings here() const { return {.directory = server_.directory(), .path = "/bin"}; }
 
+  // An attempt up to the end of its tasks.
+  void attempt(std::uint64_t number, std::uint32_t tasks, const Exit& exit) {
+    fake::FakeUsers& users = server_.users;
+    const FencingToken token{number};
+    Reserved reserved{
+        .token = token, .claim_by = Instant{} + hours(1'000'000), .port = 1, .slots = {}};
+    for (std::uint32_t i = 0; i < tasks; ++i) reserved.slots.push_back(Slot{{"node-1"}, {}});
+    users.add(reserved, [&](v1::Job& job) { job.set_attempt(static_cast<std::uint32_t>(number)); });
+    for (std::uint32_t i = 0; i < tasks; ++i) users.add(TaskPrepared{token, i});
+    users.add(Launched{token});
+    for (std::uint32_t i = 0; i < tasks; ++i) users.add(TaskStarted{token, i});
+    users.add(Started{token});
+    for (std::uint32_t i = 0; i < tasks; ++i) users.add(TaskEnded{token, i, exit});
+    users.add(Ended{token});
+    for (std::uint32_t i = 0; i < tasks; ++i) users.add(TaskSettled{token, i});
+  }
+  void lose_attempt(std::uint64_t number) {
+    attempt(number, 1, {.kind = ExitKind::lost, .text = {}});
+    server_.users.add(Requeued{Reason::node_lost, {}});
+  }
+
   // The life of the job, up to and including its end.
   void live(std::uint32_t tasks, const Exit& exit) {
+    server_.users.add(Admitted{});
+    attempt(1, tasks, exit);
+    end(exit);
+  }
+  void end(const Exit& exit) {
     fake::FakeUsers& users = server_.users;
-    Reserved reserved{
-        .token = {1}, .claim_by = Instant{} + hours(1'000'000), .port = 1, .slots = {}};
-    for (std::uint32_t i = 0; i < tasks; ++i) reserved.slots.push_back(Slot{{"node-1"}, {}});
-    users.add(Admitted{});
-    users.add(reserved, [](v1::Job& job) { job.set_attempt(1); });
-    for (std::uint32_t i = 0; i < tasks; ++i) users.add(TaskPrepared{{1}, i});
-    users.add(Launched{{1}});
-    for (std::uint32_t i = 0; i < tasks; ++i) users.add(TaskStarted{{1}, i});
-    users.add(Started{{1}});
-    for (std::uint32_t i = 0; i < tasks; ++i) users.add(TaskEnded{{1}, i, exit});
-    users.add(Ended{{1}});
-    for (std::uint32_t i = 0; i < tasks; ++i) users.add(TaskSettled{{1}, i});
     if (succeeded(exit)) {
       users.add(Succeeded{}, [](v1::Job& job) { job.set_state(v1::SUCCEEDED); });
       return;
@@ -189,6 +204,107 @@ TEST_F(VerbsTest, following_survives_a_restart_of_the_control_plane) {
   restart.join();
   EXPECT_EQ(out_.str(), "a\nb\n");
   EXPECT_THAT(err_.str(), HasSubstr("keel: going on\n"));
+}
+
+TEST_F(VerbsTest, run_goes_on_to_the_next_attempt_where_the_log_of_one_is_lost) {
+  const Exit bad{.kind = ExitKind::exited, .code = 3, .text = {}};
+  submitted_job(server_.users, 1);
+  server_.users.logs[0] = {line(1, "second try")};
+  server_.users.lost_logs[1] =
+      refusal(grpc::StatusCode::NOT_FOUND, "not_found", "task", "Node n1 keeps no log of it.");
+  server_.users.add(Admitted{});
+  lose_attempt(1);
+  std::thread life([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    attempt(2, 1, bad);
+    end(bad);
+  });
+  EXPECT_EQ(run(session_, submission(Verb::run), here()), 3);
+  life.join();
+  EXPECT_EQ(out_.str(), "second try\n");
+  EXPECT_THAT(err_.str(), HasSubstr("output of attempt 1 is lost: Node n1 keeps no log of it.\n"));
+  EXPECT_THAT(err_.str(), HasSubstr(" queued: node_lost, to be tried again\n"));
+  EXPECT_THAT(err_.str(), HasSubstr("output of attempt 2 follows\n"));
+}
+
+TEST_F(VerbsTest, run_goes_on_to_the_next_attempt_where_an_agent_is_gone_for_good) {
+  const Exit good{.kind = ExitKind::exited, .text = {}};
+  submitted_job(server_.users, 1);
+  server_.users.logs[0] = {line(1, "second try")};
+  server_.users.lost_logs[1] =
+      refusal(grpc::StatusCode::UNAVAILABLE, "unavailable", "task", "The agent is not connected.");
+  server_.users.add(Admitted{});
+  lose_attempt(1);
+  std::thread life([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    attempt(2, 1, good);
+    end(good);
+  });
+  EXPECT_EQ(run(session_, submission(Verb::run), here()), 0);
+  life.join();
+  EXPECT_EQ(out_.str(), "second try\n");
+  EXPECT_THAT(err_.str(), HasSubstr("the end of the output of attempt 1 could not be read; output "
+                                    "of attempt 2 follows\n"));
+  EXPECT_THAT(err_.str(), Not(HasSubstr("keel: going on")));
+}
+
+TEST_F(VerbsTest, following_logs_tells_that_the_job_is_tried_again) {
+  const Exit bad{.kind = ExitKind::exited, .code = 3, .text = {}};
+  submitted_job(server_.users, 1);
+  server_.users.logs[0] = {line(1, "second try")};
+  server_.users.lost_logs[1] =
+      refusal(grpc::StatusCode::NOT_FOUND, "not_found", "task", "Node n1 keeps no log of it.");
+  server_.users.add(Admitted{});
+  attempt(1, 1, bad);
+  std::thread life([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    server_.users.add(Requeued{Reason::program_failed, {}});
+    attempt(2, 1, bad);
+    end(bad);
+  });
+  Command follow = command(Verb::logs, {"last"});
+  follow.follow = true;
+  EXPECT_EQ(logs(session_, follow), 0);
+  life.join();
+  EXPECT_EQ(out_.str(), "second try\n");
+  EXPECT_THAT(err_.str(),
+              HasSubstr("keel: the job is queued: program_failed, to be tried again\n"));
+}
+
+TEST_F(VerbsTest, a_log_that_cannot_be_read_leaves_the_jobs_code_alone) {
+  submitted_job(server_.users, 1);
+  live(1, {.kind = ExitKind::exited, .code = 3, .text = {}});
+  Command follow = command(Verb::logs, {"last"});
+  follow.follow = true;
+  // Where only the output is asked for, what is lost is no fault of the request, but all else is.
+  for (const auto& [code, code_of_logs] : {std::pair("not_found", 0), {"denied", 1}}) {
+    SCOPED_TRACE(code);
+    server_.users.lost_logs[1] = refusal(grpc::StatusCode::INTERNAL, code, "task", "No.");
+    EXPECT_EQ(run(session_, submission(Verb::run), here()), 3);
+    EXPECT_EQ(logs(session_, follow), code_of_logs);
+    EXPECT_EQ(logs(session_, command(Verb::logs, {"last"})), 1);
+  }
+}
+
+TEST_F(VerbsTest, the_log_of_one_task_is_lost_and_those_of_the_others_are_shown) {
+  submitted_job(server_.users, 2);
+  server_.users.logs[1] = {line(1, "a"), line(2, "b"), line(3, "c")};
+  live(2, {.kind = ExitKind::exited, .text = {}});
+  server_.users.log_failures = {
+      refusal(grpc::StatusCode::NOT_FOUND, "not_found", "task", "Node n1 keeps no log of it.")};
+  EXPECT_EQ(logs(session_, command(Verb::logs, {"last"})), 1);
+  EXPECT_EQ(out_.str(), "[1] a\n[1] b\n[1] c\n");
+  EXPECT_THAT(err_.str(), HasSubstr("Node n1 keeps no log of it."));
+}
+
+TEST_F(VerbsTest, logs_of_an_attempt_that_wrote_nothing_yet_say_so) {
+  submitted_job(server_.users, 1);
+  server_.users.add(Admitted{});
+  lose_attempt(1);
+  attempt(2, 1, {.kind = ExitKind::exited, .text = {}});
+  EXPECT_EQ(logs(session_, command(Verb::logs, {"last"})), 0);
+  EXPECT_EQ(err_.str(),
+            "keel: attempt 2 of job 000000000001a has written nothing yet; -f waits for it\n");
 }
 
 TEST_F(VerbsTest, logs_may_carry_times) {
