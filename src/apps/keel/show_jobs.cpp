@@ -123,6 +123,18 @@ void add_spec(Lines& lines, const v1::JobView& view) {
   }
 }
 
+// The failures that were answered with a new attempt: the last one of a failed job is none of them.
+std::string retry_words(const v1::Job& job) {
+  std::string text;
+  if (job.retries() != 0 || job.user_failures() != 0) {
+    text = std::to_string(job.user_failures()) + " of " + std::to_string(job.retries()) +
+           " after the program failed";
+  }
+  if (job.infrastructure_failures() == 0) return text;
+  return text + (text.empty() ? "" : ", ") + std::to_string(job.infrastructure_failures()) +
+         " after the platform failed";
+}
+
 // Whole uuids make a line of kilobytes; their beginning tells devices of one node apart.
 std::string devices_of(const v1::Task& task, const Look& look) {
   std::string text;
@@ -192,9 +204,7 @@ std::string show_job(const v1::JobView& view, const Look& look) {
   lines.add("Key", job.key());
   add_spec(lines, view);
   lines.add("Attempt", job.attempt() == 0 ? "none yet" : std::to_string(job.attempt()));
-  lines.add("Failures", std::to_string(job.user_failures()) + " of the program (" +
-                            std::to_string(job.retries()) + " may be retried), " +
-                            std::to_string(job.infrastructure_failures()) + " of the platform");
+  lines.add("Retries", retry_words(job));
   std::string text = lines.take();
   if (job.tasks_size() != 0) text += "Tasks\n" + task_table(view, look);
   return text;

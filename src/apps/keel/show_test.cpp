@@ -89,6 +89,28 @@ TEST(Show, a_job_is_described_in_full) {
   EXPECT_THAT(failed, HasSubstr("Failed       task 1: exit code 3\n"));
 }
 
+TEST(Show, retries_are_told_where_there_were_or_may_be_some) {
+  struct Row {
+    std::uint32_t allowed, program, platform;
+    const char* line;
+  };
+  for (const Row& row :
+       {Row{0, 0, 0, ""}, Row{3, 0, 0, "Retries      0 of 3 after the program failed"},
+        Row{3, 1, 0, "Retries      1 of 3 after the program failed"},
+        Row{0, 0, 2, "Retries      2 after the platform failed"},
+        Row{1, 1, 1,
+            "Retries      1 of 1 after the program failed, 1 after the platform failed"}}) {
+    v1::JobView view = running_job();
+    view.mutable_job()->set_state(v1::FAILED);
+    view.mutable_job()->set_retries(row.allowed);
+    view.mutable_job()->set_user_failures(row.program);
+    view.mutable_job()->set_infrastructure_failures(row.platform);
+    const std::string text = show_job(view, look);
+    const std::size_t at = text.find("Retries");
+    EXPECT_EQ(at == text.npos ? "" : text.substr(at, text.find('\n', at) - at), row.line);
+  }
+}
+
 TEST(Show, nodes_tell_what_is_free_who_holds_it_and_what_is_emulated) {
   v1::ListNodesResponse nodes;
   v1::NodeView& view = *nodes.add_nodes();
