@@ -14,8 +14,7 @@ namespace {
 
 struct Models {
   std::map<std::string, int> counts;  // devices by what they are called
-  int healthy = 0;
-  std::set<std::string> ills;  // "dirty", "failed"
+  std::set<std::string> ills;         // "dirty", "failed"
 };
 
 Models models_of(const v1::NodeInventory& inventory) {
@@ -23,9 +22,7 @@ Models models_of(const v1::NodeInventory& inventory) {
   for (const v1::Device& device : inventory.devices()) {
     ++models.counts[device.model() + (device.emulated() ? " (emulated)" : "")];
     const bool known = device.health() >= v1::HEALTHY && device.health() <= v1::DEVICE_FAILED;
-    if (device.health() == v1::HEALTHY) {
-      ++models.healthy;
-    } else if (known) {
+    if (known && device.health() != v1::HEALTHY) {
       const auto health = static_cast<DeviceHealth>(static_cast<int>(device.health()) - 1);
       models.ills.insert(std::string(print(health)));
     }
@@ -52,6 +49,18 @@ std::string state_of(const v1::Node& node) {
   return node.state() == v1::UNREACHABLE ? "unreachable" : "-";
 }
 
+// What could be given to a job now: nothing of a node that is not heard.
+std::string free_of(const v1::NodeView& view) {
+  if (view.node().state() != v1::READY) return "";
+  std::set<std::string> held;
+  for (const v1::Holding& holding : view.held()) held.insert(holding.device());
+  int free = 0;
+  for (const v1::Device& device : view.node().inventory().devices()) {
+    if (device.health() == v1::HEALTHY && !held.contains(device.uuid())) ++free;
+  }
+  return std::to_string(free);
+}
+
 }  // namespace
 
 std::string show_nodes(const v1::ListNodesResponse& nodes, const Look& look) {
@@ -65,12 +74,11 @@ std::string show_nodes(const v1::ListNodesResponse& nodes, const Look& look) {
     const Models models = models_of(inventory);
     std::set<std::string> jobs;
     for (const v1::Holding& holding : view.held()) jobs.insert(holding.job());
-    const int free = inventory.devices_size() - view.held_size();
     std::vector<std::string> row{inventory.name(),
                                  state_of(view.node()),
                                  age(look.now - Instant{view.node().since_us()}),
                                  std::to_string(inventory.devices_size()),
-                                 std::to_string(free),
+                                 or_dash(free_of(view)),
                                  or_dash(model_list(models)),
                                  print(Millicores{inventory.cpu_millicores()}),
                                  about(Bytes{inventory.memory_bytes()}),

@@ -122,12 +122,17 @@ TEST(Show, nodes_tell_what_is_free_who_holds_it_and_what_is_emulated) {
   inventory.warnings = {"no memory controller\n"};
   *view.mutable_node() = to_pb(Node{inventory, NodeState::ready, Instant{} + seconds(990)});
   view.add_held()->set_job("000000000001a");
+  view.mutable_held(0)->set_device("g0");
   EXPECT_EQ(
       show_nodes(nodes, look),
       "NODE    STATE  SINCE  GPUS  FREE  MODEL                    CPU  MEMORY  JOBS\n"
-      "node-1  ready  10s    3     2     3x h100-80gb (emulated)  8    64Gi    000000000001a\n"
+      "node-1  ready  10s    3     1     3x h100-80gb (emulated)  8    64Gi    000000000001a\n"
       "warning: node-1: no memory controller\\n\n");
   EXPECT_THAT(show_nodes(nodes, {.now = look.now, .wide = true}), HasSubstr("dirty"));
+
+  // Nothing is placed on a node that is not heard.
+  view.mutable_node()->set_state(v1::UNREACHABLE);
+  EXPECT_THAT(show_nodes(nodes, look), HasSubstr("node-1  unreachable  10s    3     -     3x"));
 }
 
 }  // namespace
