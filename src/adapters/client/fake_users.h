@@ -34,6 +34,7 @@ class FakeUsers final : public v1::Users::Service {
   // What the next calls of a method give instead of an answer; each is used once.
   std::vector<grpc::Status> submit_failures;
   std::vector<grpc::Status> log_failures;
+  bool drops_lines{};                               // every part of a log begins with a gap
   std::map<std::uint32_t, grpc::Status> lost_logs;  // by attempt: what every reading of it gives
 
   std::vector<v1::SubmitRequest> submitted;
@@ -121,6 +122,7 @@ class FakeUsers final : public v1::Users::Service {
       *answer->add_lines() = lines[i];
     }
     answer->set_next(request->offset() + answer->lines_size());
+    answer->set_dropped(drops_lines);
     answer->set_end(is_over_now() && static_cast<std::size_t>(answer->next()) == lines.size());
     return grpc::Status::OK;
   }

@@ -81,10 +81,7 @@ Result<LogReader::Part, ClientError> LogReader::read(LineWriter& writer, int wai
       if (!is_refused) break;  // the others would not be answered either
       continue;
     }
-    if (part->dropped()) {
-      writer.note("keel: older lines of task " + std::to_string(source.task) +
-                  " were rotated away");
-    }
+    count_gap(source, *part, writer);
     for (v1::LogLine& line : *part->mutable_lines()) {
       written.push_back({.task = source.task, .line = std::move(line)});
     }
@@ -97,9 +94,23 @@ Result<LogReader::Part, ClientError> LogReader::read(LineWriter& writer, int wai
   });
   for (const Written& one : written) writer.write(one.task, one.line);
   writer.flush();
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Source& source = sources[i];
+    if (sources_[i].end || !source.end || source.gaps < 2) continue;
+    writer.note("keel: lines of task " + std::to_string(source.task) + " were rotated away in " +
+                std::to_string(source.gaps) + " places");
+  }
   sources_ = std::move(sources);
   if (error) return *error;
   return Part{.any = !written.empty()};
+}
+
+// A flood that is rotated faster than it is read has hundreds.
+void LogReader::count_gap(Source& source, const v1::ReadLogResponse& part, LineWriter& writer) {
+  if (part.dropped() && !source.in_gap && ++source.gaps == 1) {
+    writer.note("keel: older lines of task " + std::to_string(source.task) + " were rotated away");
+  }
+  source.in_gap = part.lines().empty() && (source.in_gap || part.dropped());
 }
 
 bool LogReader::ended() const {

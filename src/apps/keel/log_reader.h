@@ -60,7 +60,11 @@ class LogReader {
     std::uint32_t task{};
     std::int64_t offset{};
     bool end{};
+    int gaps{};     // between the lines that were read; only the first is told where it is
+    bool in_gap{};  // nothing was read since the last one
   };
+  static void count_gap(Source& source, const v1::ReadLogResponse& part, LineWriter& writer);
+
   UsersClient& client_;
   std::string job_;
   std::uint32_t attempt_{};

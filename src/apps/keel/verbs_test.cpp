@@ -307,6 +307,18 @@ TEST_F(VerbsTest, logs_of_an_attempt_that_wrote_nothing_yet_say_so) {
             "keel: attempt 2 of job 000000000001a has written nothing yet; -f waits for it\n");
 }
 
+TEST_F(VerbsTest, gaps_of_a_flood_are_told_once_and_counted) {
+  submitted_job(server_.users, 1);
+  server_.users.logs[0] = {line(1, "a"), line(2, "b"), line(3, "c"), line(4, "d"), line(5, "e")};
+  server_.users.drops_lines = true;
+  live(1, {.kind = ExitKind::exited, .text = {}});
+  EXPECT_EQ(logs(session_, command(Verb::logs, {"last"})), 0);
+  EXPECT_EQ(out_.str(), "a\nb\nc\nd\ne\n");
+  EXPECT_EQ(err_.str(),
+            "keel: older lines of task 0 were rotated away\n"
+            "keel: lines of task 0 were rotated away in 3 places\n");
+}
+
 TEST_F(VerbsTest, logs_may_carry_times) {
   submitted_job(server_.users, 1);
   server_.users.logs[0] = {line(1'700'000'000'123'456, "a")};
