@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "apps/keel/interrupt.h"
+
 namespace keel::cli {
 namespace {
 
@@ -22,7 +24,8 @@ Result<std::string, Unreadable> read_all(int descriptor, std::size_t bytes_max) 
   std::array<char, 64 << 10> part;
   while (true) {
     const ssize_t count = ::read(descriptor, part.data(), part.size());
-    if (count < 0 && errno == EINTR) continue;
+    // Ctrl-C ends the wait for a pipe.
+    if (count < 0 && errno == EINTR && interrupts() == 0) continue;
     if (count < 0) return last_error();
     if (count == 0) return bytes;
     if (bytes.size() + static_cast<std::size_t>(count) > bytes_max) return too_large();
@@ -50,9 +53,14 @@ Result<Content, Unreadable> read_content(const std::filesystem::path& path, std:
   return result;
 }
 
-Result<Content, Unreadable> read_stdin(std::size_t bytes_max) {
-  TRY(bytes, read_all(STDIN_FILENO, bytes_max));
-  return Content{std::move(bytes), false};
+Result<std::string, Unreadable> read_stream(const std::filesystem::path& path,
+                                            std::size_t bytes_max) {
+  if (path == "-") return read_all(STDIN_FILENO, bytes_max);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return last_error();
+  auto bytes = read_all(descriptor, bytes_max);
+  ::close(descriptor);
+  return bytes;
 }
 
 bool is_file(const std::filesystem::path& path) {

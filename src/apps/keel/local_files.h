@@ -23,8 +23,10 @@ struct Unreadable {
 // A regular file of at most `bytes_max` bytes.
 Result<Content, Unreadable> read_content(const std::filesystem::path& path, std::size_t bytes_max);
 
-// All of stdin, with the same bound.
-Result<Content, Unreadable> read_stdin(std::size_t bytes_max);
+// All of what is read once, with the same bound: a file, a pipe or a device; "-" is stdin. Waits
+// for whoever writes a pipe.
+Result<std::string, Unreadable> read_stream(const std::filesystem::path& path,
+                                            std::size_t bytes_max);
 
 bool is_file(const std::filesystem::path& path);
 

@@ -142,20 +142,19 @@ bool looks_like_json(std::string_view text) {
 // `directory` becomes what `from` and `program` of the file are relative to.
 Result<Done, Faults> read_job_file(v1::JobSpec& spec, const std::string& name,
                                    const Surroundings& around, fs::path& directory) {
-  const bool is_stdin = name == "-";
-  const fs::path path = around.directory / name;
+  const fs::path path = name == "-" ? fs::path(name) : around.directory / name;
   // One byte more than is allowed, so that the parser says what is.
-  const auto content = is_stdin ? read_stdin(limits::spec_bytes_max + 1)
-                                : read_content(path, limits::spec_bytes_max + 1);
-  if (!content) {
+  const auto text = read_stream(path, limits::spec_bytes_max + 1);
+  if (!text) {
     return Faults{fault("-f", name,
                         "a job file in YAML or JSON of at most " +
                             std::to_string(limits::spec_bytes_max) + " bytes",
-                        content.error().why)};
+                        text.error().why)};
   }
-  directory = is_stdin ? around.directory : path.lexically_normal().parent_path();
-  const auto tree =
-      looks_like_json(content->bytes) ? parse_json(content->bytes) : parse_yaml(content->bytes);
+  // Nothing lies beside a pipe, nor beside what has a name in /dev only.
+  const bool is_beside = is_file(path) && !path.string().starts_with("/dev/");
+  directory = is_beside ? path.lexically_normal().parent_path() : around.directory;
+  const auto tree = looks_like_json(*text) ? parse_json(*text) : parse_yaml(*text);
   if (!tree) return tree.error();
   return fill(spec, *tree);
 }

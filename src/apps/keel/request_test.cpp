@@ -1,5 +1,6 @@
 #include "apps/keel/request.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -192,6 +193,29 @@ TEST_F(RequestTest, options_add_to_a_job_file) {
   EXPECT_EQ(plan_->spec.gang().gpus_per_task(), 4);
   EXPECT_EQ(plan_->spec.retries(), 2);
   EXPECT_EQ(plan_->spec.env().at("A"), "1");
+}
+
+TEST_F(RequestTest, a_job_file_may_come_through_a_pipe) {
+  const auto plan_pipe = [&](const std::string& text) {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    EXPECT_GT(::fcntl(ends[1], F_SETPIPE_SZ, 1 << 20), 0);
+    EXPECT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    ::close(ends[1]);
+    auto plan_ = plan(Said{.file = "/dev/fd/" + std::to_string(ends[0])});
+    ::close(ends[0]);
+    return plan_;
+  };
+  // What it names lies in the current directory, not in /dev/fd.
+  EXPECT_THAT(taken(plan_pipe("program: ./train\n")), ElementsAre("train x"));
+  const FieldError large = only(plan_pipe(std::string(limits::spec_bytes_max + 1, ' ')));
+  EXPECT_EQ(large.field, "the file");
+  EXPECT_EQ(large.value, "262145 bytes");
+  EXPECT_EQ(large.limit, "at most 262144 bytes");
+  const FieldError endless = only(plan(Said{.file = "/dev/zero"}));
+  EXPECT_EQ(endless.field, "-f");
+  EXPECT_EQ(endless.value, "/dev/zero");
+  EXPECT_THAT(endless.limit, HasSubstr("at most 262144 bytes"));
 }
 
 TEST_F(RequestTest, a_bad_job_file_is_refused_whole) {
