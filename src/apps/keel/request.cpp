@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "apps/keel/local_files.h"
 #include "model/limits.h"
@@ -50,10 +51,21 @@ Result<Done, Faults> add_fields(v1::JobSpec& spec, const Said& said) {
   return fill(spec, tree);
 }
 
+// Which of two values is meant, nobody can tell.
+bool is_repeated(std::string_view option, const std::string& name, const std::string& pair,
+                 std::set<std::string>& names, Faults& faults) {
+  if (names.insert(name).second) return false;
+  faults.push_back(fault(std::string(option), pair, "each name once",
+                         "\"" + shortened(name) + "\" is given twice."));
+  return true;
+}
+
 void add_pairs(v1::JobSpec& spec, const Said& said, Faults& faults) {
+  std::set<std::string> variables, labels;
   for (const std::string& pair : said.env) {
     const std::size_t equals = pair.find('=');
     const std::string name = pair.substr(0, equals);
+    if (is_repeated("--env", name, pair, variables, faults)) continue;
     const char* ours = equals == pair.npos ? std::getenv(name.c_str()) : nullptr;
     if (equals != pair.npos) {
       (*spec.mutable_env())[name] = pair.substr(equals + 1);
@@ -66,6 +78,7 @@ void add_pairs(v1::JobSpec& spec, const Said& said, Faults& faults) {
   }
   for (const std::string& pair : said.labels) {
     const std::size_t equals = pair.find('=');
+    if (is_repeated("--label", pair.substr(0, equals), pair, labels, faults)) continue;
     if (equals == pair.npos) {
       faults.push_back(fault("labels", pair, "NAME=VALUE", "Write \"=\" between name and value."));
     } else {

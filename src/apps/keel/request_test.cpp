@@ -165,6 +165,19 @@ TEST_F(RequestTest, variables_come_from_here_where_no_value_is_given) {
   EXPECT_EQ(only(plan(said)).field, "labels");
 }
 
+TEST_F(RequestTest, a_name_that_is_given_twice_is_refused) {
+  const FieldError variable = only(plan(Said{.env = {"E=1", "F=1", "E=2"}, .words = {"./train"}}));
+  EXPECT_EQ(variable.field, "--env");
+  EXPECT_EQ(variable.value, "E=2");
+  EXPECT_EQ(variable.help, "\"E\" is given twice.");
+  EXPECT_EQ(only(plan(Said{.labels = {"a=1", "a=2"}, .words = {"./train"}})).field, "--label");
+  EXPECT_EQ(only(plan_file("program: sh\nenv: {A: 1}\nenv:\n  B: 2\n")).value,
+            "given on line 2 and again on line 3");
+  // An option decides what a job file says otherwise.
+  write(here_ / "job.yaml", "program: sh\nenv: {E: 1}\n", false);
+  EXPECT_EQ(plan(Said{.file = "job.yaml", .env = {"E=2"}})->spec.env().at("E"), "2");
+}
+
 TEST_F(RequestTest, paths_of_a_job_file_are_relative_to_it) {
   const auto plan = plan_file(
       "program: ./go\nfiles:\n- {path: go, from: ../train.py}\n- {path: data/x, from: x.bin}\n");
