@@ -13,6 +13,7 @@ namespace {
 constexpr const char* system_socket = "/run/keel/keeld.sock";
 constexpr std::size_t token_bytes_max = 4096;
 constexpr std::string_view unix_prefix = "unix:";
+constexpr std::size_t socket_bytes_max = 107;  // Linux: sun_path, without the NUL
 
 std::string default_socket(const Environment& env) {
   if (!env.socket.empty()) return env.socket;
@@ -46,14 +47,17 @@ Result<UsersClient::Target, std::string> with_token(UsersClient::Target target,
 }  // namespace
 
 Result<UsersClient::Target, std::string> target_of(const Where& where, const Environment& env) {
-  UsersClient::Target target;
+  UsersClient::Target target{.address = where.server};
   if (where.server.empty()) {
     const std::string socket = where.socket.empty() ? default_socket(env) : where.socket;
     target.address = std::string(unix_prefix) + socket;
-    return target;
   }
-  target.address = where.server;
-  if (where.server.starts_with(unix_prefix)) return target;
+  if (target.address.starts_with(unix_prefix)) {
+    const std::size_t bytes = target.address.size() - unix_prefix.size();
+    if (bytes != 0 && bytes <= socket_bytes_max) return target;
+    return "the path of a socket has 1 to " + std::to_string(socket_bytes_max) + " bytes; \"" +
+           shortened(target.address.substr(unix_prefix.size())) + "\" has " + std::to_string(bytes);
+  }
   // What is sent there, a token among it, is not encrypted.
   if (!is_loopback(where.server)) {
     return std::string(

@@ -40,6 +40,15 @@ TEST_F(SessionTest, the_socket_is_the_one_named_most_closely) {
   EXPECT_EQ(target_of({.server = "unix:/t"}, {.socket = "/e"})->address, "unix:/t");
 }
 
+TEST_F(SessionTest, a_path_that_no_socket_can_have_is_refused_at_once) {
+  EXPECT_TRUE(target_of({.socket = "/" + std::string(106, 'x')}, {}).has_value());
+  EXPECT_THAT(target_of({.socket = "/" + std::string(107, 'x')}, {}).error(),
+              HasSubstr("1 to 107 bytes"));
+  EXPECT_THAT(target_of({.server = "unix:" + std::string(108, 'x')}, {}).error(),
+              HasSubstr("has 108"));
+  EXPECT_THAT(target_of({.server = "unix:"}, {}).error(), HasSubstr("has 0"));
+}
+
 TEST_F(SessionTest, a_server_by_tcp_needs_a_token_and_is_on_this_host) {
   const std::string token = file("token", "secret-1\n");
   EXPECT_EQ(target_of({.server = "127.0.0.1:80", .token_file = token}, {})->token, "secret-1");
