@@ -1,5 +1,6 @@
 #include "wire/spec.h"
 
+#include "base/check.h"
 #include "base/checked.h"
 #include "model/limits.h"
 #include "wire/quantity.h"
@@ -16,6 +17,30 @@ constexpr Duration time_limit_min = seconds(1);
 constexpr Duration start_deadline_min = seconds(1);
 constexpr Bytes memory_min = mebibytes(1);
 constexpr Millicores cpu_min{1};
+
+struct NumberField {
+  std::string_view name;
+  NumberBounds bounds;
+};
+constexpr NumberField number_fields[] = {
+    {"gang.tasks", {.min = 1, .max = limits::tasks_max}},
+    {"gang.gpus_per_task", {.min = 0, .max = limits::gpus_per_task_max}},
+    {"retries", {.min = 0, .max = limits::retries_max}},
+};
+
+const NumberField* number_field(std::string_view name) {
+  for (const NumberField& field : number_fields) {
+    if (field.name == name) return &field;
+  }
+  return nullptr;
+}
+
+std::optional<std::uint32_t> check_number(FieldErrors& errors, const std::string& field,
+                                          std::int64_t number) {
+  const NumberField* known = number_field(field);
+  check(known != nullptr, "every number of a spec has its bounds");
+  return check_count(errors, field, number, known->bounds);
+}
 
 // A duration within its bounds, or nothing after adding an error.
 std::optional<Duration> check_duration(FieldErrors& errors, const std::string& field,
@@ -71,12 +96,10 @@ bool is_gpu_model(std::string_view model) {
 
 void read_gang(FieldErrors& errors, const v1::Gang& gang, SaidGang& said) {
   if (gang.has_tasks()) {
-    said.tasks =
-        check_count(errors, "gang.tasks", gang.tasks(), {.min = 1, .max = limits::tasks_max});
+    said.tasks = check_number(errors, "gang.tasks", gang.tasks());
   }
   if (gang.has_gpus_per_task()) {
-    said.gpus_per_task = check_count(errors, "gang.gpus_per_task", gang.gpus_per_task(),
-                                     {.min = 0, .max = limits::gpus_per_task_max});
+    said.gpus_per_task = check_number(errors, "gang.gpus_per_task", gang.gpus_per_task());
   }
   if (!gang.has_gpu_model()) return;
   said.gpu_model = gang.gpu_model();
@@ -130,8 +153,7 @@ void read_ends(FieldErrors& errors, const v1::JobSpec& spec, SaidSpec& said) {
     }
   }
   if (spec.has_retries()) {
-    said.retries =
-        check_count(errors, "retries", spec.retries(), {.min = 0, .max = limits::retries_max});
+    said.retries = check_number(errors, "retries", spec.retries());
   }
   if (spec.has_start_deadline()) {
     said.start_deadline = check_duration(errors, "start_deadline", spec.start_deadline(),
@@ -140,6 +162,11 @@ void read_ends(FieldErrors& errors, const v1::JobSpec& spec, SaidSpec& said) {
 }
 
 }  // namespace
+
+std::string number_limit(std::string_view field) {
+  const NumberField* known = number_field(field);
+  return known == nullptr ? "" : limit_words(known->bounds);
+}
 
 Result<SaidSpec, std::vector<FieldError>> parse_spec(const v1::JobSpec& spec) {
   FieldErrors errors;

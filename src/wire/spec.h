@@ -24,6 +24,9 @@ struct FieldError {
 // Every fault of the spec, or its meaning. Deterministic.
 Result<SaidSpec, std::vector<FieldError>> parse_spec(const v1::JobSpec& spec);
 
+// What a field that is a number may be: "0 to 1024" for "gang.gpus_per_task"; empty for all others.
+std::string number_limit(std::string_view field);
+
 // Over our own canonical encoding (docs/idempotency.md): equal for specs that say the same,
 // whatever the order, spacing or units they were written in; a changed default changes no digest.
 Digest said_digest(const SaidSpec& said);

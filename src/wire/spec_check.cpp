@@ -30,11 +30,14 @@ bool check_text(FieldErrors& errors, const std::string& field, std::string_view 
   return true;
 }
 
+std::string limit_words(const NumberBounds& bounds) {
+  return std::to_string(bounds.min) + " to " + std::to_string(bounds.max);
+}
+
 std::optional<std::uint32_t> check_count(FieldErrors& errors, const std::string& field,
                                          std::int64_t number, const NumberBounds& bounds) {
   if (number >= bounds.min && number <= bounds.max) return static_cast<std::uint32_t>(number);
-  add_error(errors, field, std::to_string(number),
-            std::to_string(bounds.min) + " to " + std::to_string(bounds.max),
+  add_error(errors, field, std::to_string(number), limit_words(bounds),
             "The number is out of range.");
   return std::nullopt;
 }

@@ -37,6 +37,8 @@ struct NumberBounds {
   std::int64_t max{};
 };
 
+std::string limit_words(const NumberBounds& bounds);  // "0 to 1024"
+
 // The number, or nothing after adding an error.
 std::optional<std::uint32_t> check_count(FieldErrors& errors, const std::string& field,
                                          std::int64_t number, const NumberBounds& bounds);

@@ -273,5 +273,20 @@ TEST(Spec, faults_are_safe_to_show) {
   EXPECT_LE(said.error()[0].value.size(), 90u);
 }
 
+TEST(Spec, the_limit_of_a_number_is_the_one_by_which_it_is_refused) {
+  v1::JobSpec spec = minimal();
+  spec.mutable_gang()->set_tasks(-1);
+  spec.mutable_gang()->set_gpus_per_task(-1);
+  spec.set_retries(-1);
+  const auto refused = parse_spec(spec);
+  ASSERT_FALSE(refused.has_value());
+  ASSERT_THAT(refused.error(), SizeIs(3));
+  for (const FieldError& error : refused.error()) {
+    EXPECT_EQ(error.limit, number_limit(error.field)) << error.field;
+  }
+  EXPECT_EQ(number_limit("gang.tasks"), "1 to 4096");
+  EXPECT_EQ(number_limit("name"), "");
+}
+
 }  // namespace
 }  // namespace keel

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -48,17 +49,17 @@ struct Command {
   Verb verb{};
   Where where{};
   Format format{};
-  std::vector<std::string> jobs{};         // ids, or "last"
-  Said said{};                             // submit, run
-  std::string user{};                      // jobs
-  std::vector<std::string> states{};       // jobs
-  std::int32_t limit{};                    // jobs; 0: the server's default
-  bool follow{};                           // logs
-  bool timestamps{};                       // logs
-  std::optional<std::uint32_t> task{};     // logs
-  std::optional<std::uint32_t> attempt{};  // logs
-  std::string until_state{};               // wait
-  std::string timeout{};                   // wait
+  std::vector<std::string> jobs{};           // ids, or "last"
+  Said said{};                               // submit, run
+  std::string user{};                        // jobs
+  std::vector<std::string> states{};         // jobs
+  std::int32_t limit{};                      // jobs; 0: the server's default
+  bool follow{};                             // logs
+  bool timestamps{};                         // logs
+  std::optional<std::uint32_t> task{};       // logs
+  std::optional<std::uint32_t> attempt{};    // logs
+  std::optional<std::string> until_state{};  // wait
+  std::optional<std::string> timeout{};      // wait
 };
 
 // Ends the program: help was asked for, or what was typed is wrong.
@@ -69,5 +70,8 @@ struct Farewell {
 
 // `arguments` without the program's name.
 Result<Command, Farewell> parse_command(const std::vector<std::string>& arguments);
+
+// The option that says this field of the spec: "--gpus" for "gang.gpus_per_task"; empty: none does.
+std::string option_for(std::string_view field);
 
 }  // namespace keel::cli

@@ -6,6 +6,8 @@
 
 #include "apps/keel/command.h"
 #include "apps/keel/words.h"
+#include "model/limits.h"
+#include "wire/quantity.h"
 #include "wire/suggest.h"
 #include "wire/text.h"
 
@@ -36,6 +38,25 @@ constexpr SpecOption spec_options[] = {
     {"--retries", "retries", "How often to start over after the program failed (default 0)"},
     {"--start-deadline", "start_deadline", "Not started by then: expired"},
 };
+
+struct Bounds {
+  std::uint64_t min{};
+  std::uint64_t max{};
+};
+
+// A number of the command line's own, with the same words as a field of a job file.
+CLI::Validator whole_within(const Bounds& bounds) {
+  const auto fault = [bounds](const std::string& text) {
+    const auto number = parse_whole(text);
+    if (number && *number >= bounds.min && *number <= bounds.max) return std::string();
+    return fault_line(
+        {.field = "",
+         .value = shortened(text),
+         .limit = std::to_string(bounds.min) + " to " + std::to_string(bounds.max),
+         .help = number ? "The number is out of range." : "Write a whole number, digits only."});
+  };
+  return {fault, ""};
+}
 
 class Parser {
  public:
@@ -113,7 +134,7 @@ class Parser {
     jobs.add_option("--state", command_.states, "Only in this state; may be repeated")
         ->allow_extra_args(false);
     jobs.add_option("--limit", command_.limit, "How many, newest first (default 100)")
-        ->check(CLI::Range(1, 1000));
+        ->check(whole_within({.min = 1, .max = 1000}));
     add_format(jobs);
     CLI::App& describe = add("describe", Verb::describe, "One job, in full");
     add_job(describe, 1);
@@ -127,9 +148,10 @@ class Parser {
     add_job(logs, 1);
     logs.add_flag("-f,--follow", command_.follow, "Go on until the job ends");
     logs.add_flag("--timestamps", command_.timestamps, "With the time of each line, in UTC");
-    logs.add_option("--task", command_.task, "Only this task (default: all)");
+    logs.add_option("--task", command_.task, "Only this task (default: all)")
+        ->check(whole_within({.min = 0, .max = limits::tasks_max - 1}));
     logs.add_option("--attempt", command_.attempt, "Only this attempt (default: the last)")
-        ->check(CLI::PositiveNumber);
+        ->check(whole_within({.min = 1, .max = UINT32_MAX}));
     add("version", Verb::version, "Print the version");
   }
 
@@ -137,8 +159,13 @@ class Parser {
     add_job(add("cancel", Verb::cancel, "Cancel jobs, wherever they are"), 1000);
     CLI::App& wait = add("wait", Verb::wait, "Wait until a job ends; exit with its exit code");
     add_job(wait, 1);
-    wait.add_option("--for", command_.until_state, "Wait until it has been in this state instead");
-    wait.add_option("--timeout", command_.timeout, "Give up after this long: 90s, 2h");
+    // By functions, because an optional would take "" as not given.
+    wait.add_option_function<std::string>(
+        "--for", [this](const std::string& text) { command_.until_state = text; },
+        "Wait until it has been in this state instead");
+    wait.add_option_function<std::string>(
+        "--timeout", [this](const std::string& text) { command_.timeout = text; },
+        "Give up after this long: 90s, 2h");
   }
 
   void add_job(CLI::App& sub, int max) {
@@ -215,6 +242,13 @@ class Parser {
 
 Result<Command, Farewell> parse_command(const std::vector<std::string>& arguments) {
   return Parser().parse(arguments);
+}
+
+std::string option_for(std::string_view field) {
+  for (const SpecOption& option : spec_options) {
+    if (option.field == field) return option.option;
+  }
+  return {};
 }
 
 }  // namespace keel::cli

@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 
+#include <sstream>
+
 #include "apps/keel/command.h"
+#include "apps/keel/verbs.h"
 #include "apps/keel/words.h"
 
 namespace keel::cli {
@@ -90,6 +93,62 @@ TEST(Options, what_is_wrong_is_said_and_ends_with_2) {
     const Farewell farewell = refused(row.arguments);
     EXPECT_EQ(farewell.code, exit_usage) << row.words;
     EXPECT_THAT(farewell.text, HasSubstr(row.words));
+  }
+}
+
+// What keel says of these arguments before it asks anybody.
+std::string said_of(const std::vector<std::string>& arguments) {
+  const auto command = parse_command(arguments);
+  if (!command) return command.error().text;
+  UsersClient client({.address = "unix:/nowhere"});
+  std::ostringstream out, err;
+  const Session session{.client = client, .address = "nowhere", .out = out, .err = err};
+  const Surroundings surroundings{.directory = "/", .path = "/bin"};
+  const int code = command->verb == Verb::submit ? submit(session, *command, surroundings)
+                   : command->verb == Verb::run  ? run(session, *command, surroundings)
+                                                 : wait(session, *command);
+  EXPECT_NE(code, exit_done);
+  return err.str();
+}
+
+TEST(Options, a_bad_quantity_is_refused_with_option_value_and_limit) {
+  // option, what is allowed, and what is not besides what is no quantity at all
+  struct Row {
+    const char* verb;
+    const char* option;
+    const char* limit;
+    std::vector<std::string> out_of_range;
+  };
+  const std::vector<Row> rows{
+      {"submit", "--gpus", "0 to 1024", {"-1", "1025", "1000000000000000000"}},
+      {"submit", "--tasks", "1 to 4096", {"0", "4097", "99999999999999999999"}},
+      {"run", "--retries", "0 to 100", {"101", "-1", "007"}},
+      {"submit", "--cpu", "1m to 1000000", {"0", "1000000000000000000", "0.0001"}},
+      {"submit", "--memory", "1Mi to 1024Ti", {"0", "1025Ti", "9999999999999999999Gi"}},
+      {"run", "--time-limit", "1s to 8784h", {"0s", "9000h", "99999999999999999999s", "60"}},
+      {"submit", "--grace", "0s to 1h", {"61m", "30"}},
+      {"submit", "--start-deadline", "1s to 8784h", {"0s", "1h1h"}},
+      {"wait", "--timeout", "a duration, such as 90s or 2h30m", {"60", "99999999999999999999s"}},
+      {"logs", "--task", "0 to 4095", {"4096", "1000000000000000000"}},
+      {"logs", "--attempt", "1 to 4294967295", {"0", "4294967296"}},
+      {"jobs", "--limit", "1 to 1000", {"0", "1001", "99999999999999999999"}},
+  };
+  for (const Row& row : rows) {
+    std::vector<std::string> values{"-1", "1e3", "two", ""};
+    values.insert(values.end(), row.out_of_range.begin(), row.out_of_range.end());
+    for (const std::string& value : values) {
+      std::vector<std::string> arguments{row.verb, row.option, value};
+      const std::string verb = row.verb;
+      if (verb == "submit" || verb == "run") {
+        arguments.insert(arguments.end(), {"--", "sh"});
+      } else if (verb != "jobs") {
+        arguments.emplace_back("last");
+      }
+      const std::string text = said_of(arguments);
+      EXPECT_THAT(text, HasSubstr("keel: " + std::string(row.option) + ": "));
+      EXPECT_THAT(text, HasSubstr("allowed: " + std::string(row.limit) + ". "));
+      EXPECT_THAT(text, HasSubstr(value));
+    }
   }
 }
 

@@ -87,6 +87,21 @@ void add_pairs(v1::JobSpec& spec, const Said& said, Faults& faults) {
   }
 }
 
+// Faults of what options said, under the options' names. A number has bounds even where it could
+// not be read as one.
+Faults as_typed(Faults faults, const Said& said) {
+  for (FieldError& one : faults) {
+    const std::string limit = number_limit(one.field);
+    for (const auto& [field, text] : said.fields) {
+      if (field != one.field) continue;
+      one.field = option_for(field);
+      if (text.empty()) one.help = "It is empty. " + one.help;
+      if (!limit.empty()) one.limit = limit;
+    }
+  }
+  return faults;
+}
+
 void take_along(v1::JobSpec& spec, const std::string& path, const fs::path& from, Faults& faults) {
   v1::TakenFile& file = file_at(spec, path);
   const bool is_taken = !file.from().empty() || !file.digest().empty();
@@ -225,7 +240,7 @@ Result<Plan, Faults> plan_submission(const Said& said, const Surroundings& surro
     TRY(read, read_job_file(plan.spec, said.file, surroundings, directory));
     resolve_files(plan.spec, directory);
   }
-  TRY(fields, add_fields(plan.spec, said));
+  if (const auto added = add_fields(plan.spec, said); !added) return as_typed(added.error(), said);
   add_pairs(plan.spec, said, faults);
   if (!said.words.empty()) {
     add_program(plan.spec, said.words[0], surroundings, faults);
@@ -237,7 +252,7 @@ Result<Plan, Faults> plan_submission(const Said& said, const Surroundings& surro
   if (!faults.empty()) return faults;
   // The control plane checks all of it again; this spares an upload in vain.
   const auto checked = parse_spec(plan.spec);
-  if (!checked) return checked.error();
+  if (!checked) return as_typed(checked.error(), said);
   return plan;
 }
 

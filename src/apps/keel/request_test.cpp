@@ -136,8 +136,8 @@ TEST_F(RequestTest, a_file_that_is_too_large_or_no_file_is_refused) {
 
 TEST_F(RequestTest, options_are_judged_like_fields_of_a_job_file) {
   Said said{.fields = {{"gang.gpus_per_task", "abc"}}, .words = {"./train"}};
-  EXPECT_EQ(only(plan(said)).field, "gang.gpus_per_task");
-  EXPECT_EQ(only(plan(said)).limit, "a whole number");
+  EXPECT_EQ(only(plan(said)).field, "--gpus");
+  EXPECT_EQ(only(plan(said)).limit, "0 to 1024");
   said.fields = {{"gang.gpus_per_task", "1000000000000000000"}};
   EXPECT_EQ(only(plan(said)).limit, "0 to 1024");
   said.fields = {{"gang.gpus_per_task", "2"}, {"gang.tasks", "3"}, {"time_limit", "1h"}};

@@ -23,21 +23,21 @@ struct Waiting {
 // What --for and --timeout say, or exit_usage after saying what is wrong.
 Result<Waiting, int> waiting_of(const Session& session, const Command& command) {
   Waiting waiting;
-  if (!command.until_state.empty()) {
-    waiting.state = parse_job_state(command.until_state);
+  if (command.until_state) {
+    waiting.state = parse_job_state(*command.until_state);
     if (!waiting.state) {
       (void)fail(session, {FieldError{.field = "--for",
-                                      .value = command.until_state,
+                                      .value = *command.until_state,
                                       .limit = "a state of jobs, such as running or succeeded",
                                       .help = "There is no such state."}});
       return exit_usage;
     }
   }
-  if (!command.timeout.empty()) {
-    waiting.timeout = parse_duration(command.timeout);
+  if (command.timeout) {
+    waiting.timeout = parse_duration(*command.timeout);
     if (!waiting.timeout) {
       (void)fail(session, {FieldError{.field = "--timeout",
-                                      .value = command.timeout,
+                                      .value = *command.timeout,
                                       .limit = "a duration, such as 90s or 2h30m",
                                       .help = "It cannot be read."}});
       return exit_usage;
