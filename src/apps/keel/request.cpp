@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "apps/keel/local_files.h"
@@ -17,6 +18,9 @@ using Faults = std::vector<FieldError>;
 namespace fs = std::filesystem;
 
 constexpr std::string_view here = "./";
+
+// Files to take along by where they lie: as a person wrote them, for errors.
+using Written = std::map<std::string, std::string>;
 
 FieldError fault(std::string field, std::string_view value, std::string limit, std::string help) {
   return {.field = std::move(field),
@@ -154,10 +158,12 @@ void add_arguments(v1::JobSpec& spec, const std::vector<std::string>& words,
   }
 }
 
-void add_files(v1::JobSpec& spec, const Said& said, const Surroundings& around, Faults& faults) {
+void add_files(v1::JobSpec& spec, const Said& said, const Surroundings& around, Written& written,
+               Faults& faults) {
   for (const std::string& name : said.files) {
     const fs::path file = (around.directory / name).lexically_normal();
     const auto path = path_below(around.directory, file);
+    written.emplace(file.string(), name);
     take_along(spec, path.value_or(file.filename().string()), file, faults);
   }
 }
@@ -189,12 +195,17 @@ Result<Done, Faults> read_job_file(v1::JobSpec& spec, const std::string& name,
 
 // Paths of a job file: `from` is relative to it, and where only one of `path` and `from` is said,
 // it is both. A program "./x" is taken along without being listed.
-void resolve_files(v1::JobSpec& spec, const fs::path& directory) {
+void resolve_files(v1::JobSpec& spec, const fs::path& directory, Written& written) {
+  const auto resolved = [&](const std::string& name) {
+    std::string file = (directory / name).lexically_normal().string();
+    written.emplace(file, name);
+    return file;
+  };
   for (v1::TakenFile& file : *spec.mutable_files()) {
     if (!file.digest().empty()) continue;  // uploaded before
     if (file.from().empty()) file.set_from(file.path());
     if (file.path().empty()) file.set_path(fs::path(file.from()).filename().string());
-    file.set_from((directory / file.from()).lexically_normal().string());
+    file.set_from(resolved(file.from()));
   }
   const std::string& program = spec.program();
   if (!program.starts_with(here)) return;
@@ -202,12 +213,12 @@ void resolve_files(v1::JobSpec& spec, const fs::path& directory) {
   const bool listed = std::any_of(spec.files().begin(), spec.files().end(),
                                   [&](const v1::TakenFile& file) { return file.path() == path; });
   if (!listed && is_inside_path(path)) {
-    file_at(spec, path).set_from((directory / path).lexically_normal().string());
+    file_at(spec, path).set_from(resolved(program));
   }
 }
 
 // Reads what is taken along, and puts digests where paths were.
-std::vector<Upload> look_at_files(v1::JobSpec& spec, Faults& faults) {
+std::vector<Upload> look_at_files(v1::JobSpec& spec, const Written& written, Faults& faults) {
   std::vector<Upload> uploads;
   for (int i = 0; i < spec.files_size(); ++i) {
     v1::TakenFile& file = *spec.mutable_files(i);
@@ -215,10 +226,16 @@ std::vector<Upload> look_at_files(v1::JobSpec& spec, Faults& faults) {
     const bool is_program = spec.program() == std::string(here) + file.path();
     const auto content = read_content(file.from(), limits::file_bytes_max);
     if (!content) {
-      faults.push_back(
+      FieldError unread =
           fault(is_program ? "program" : "files[" + std::to_string(i) + "]", file.from(),
                 "a file of at most " + std::to_string(limits::file_bytes_max >> 20) + " MiB",
-                content.error().why));
+                content.error().why);
+      const auto as_written = written.find(file.from());
+      if (as_written != written.end() && as_written->second != file.from()) {
+        unread.value = shortened(as_written->second);
+        unread.help = file.from() + ": " + unread.help;
+      }
+      faults.push_back(std::move(unread));
       continue;
     }
     const Digest digest = sha256(content->bytes);
@@ -234,11 +251,12 @@ std::vector<Upload> look_at_files(v1::JobSpec& spec, Faults& faults) {
 
 Result<Plan, Faults> plan_submission(const Said& said, const Surroundings& surroundings) {
   Plan plan;
+  Written written;
   Faults faults;
   if (!said.file.empty()) {
     fs::path directory;
     TRY(read, read_job_file(plan.spec, said.file, surroundings, directory));
-    resolve_files(plan.spec, directory);
+    resolve_files(plan.spec, directory, written);
   }
   if (const auto added = add_fields(plan.spec, said); !added) return as_typed(added.error(), said);
   add_pairs(plan.spec, said, faults);
@@ -246,9 +264,9 @@ Result<Plan, Faults> plan_submission(const Said& said, const Surroundings& surro
     add_program(plan.spec, said.words[0], surroundings, faults);
     add_arguments(plan.spec, said.words, surroundings, faults);
   }
-  add_files(plan.spec, said, surroundings, faults);
+  add_files(plan.spec, said, surroundings, written, faults);
   if (!faults.empty()) return faults;
-  plan.uploads = look_at_files(plan.spec, faults);
+  plan.uploads = look_at_files(plan.spec, written, faults);
   if (!faults.empty()) return faults;
   // The control plane checks all of it again; this spares an upload in vain.
   const auto checked = parse_spec(plan.spec);

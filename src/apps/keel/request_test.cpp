@@ -130,8 +130,8 @@ TEST_F(RequestTest, a_file_that_is_too_large_or_no_file_is_refused) {
   fs::resize_file(here_ / "large", limits::file_bytes_max + 1);
   EXPECT_THAT(only(plan_words({"./large"})).help, HasSubstr("larger"));
   ASSERT_EQ(::mkfifo((here_ / "pipe").c_str(), 0600), 0);
-  EXPECT_EQ(only(plan(Said{.files = {"pipe"}, .words = {"./train"}})).help,
-            "It is not a regular file.");
+  EXPECT_THAT(only(plan(Said{.files = {"pipe"}, .words = {"./train"}})).help,
+              HasSubstr("It is not a regular file."));
 }
 
 TEST_F(RequestTest, options_are_judged_like_fields_of_a_job_file) {
@@ -192,6 +192,20 @@ TEST_F(RequestTest, a_job_file_may_leave_out_what_can_be_guessed) {
   EXPECT_THAT(taken(plan_file("program: ./go\nfiles: [{path: x.bin}, {from: ../train.py}]")),
               ElementsAre("x.bin", "train.py", "go x"));
   EXPECT_THAT(plan_file("program: sh\n")->uploads, IsEmpty());
+}
+
+TEST_F(RequestTest, a_file_that_is_missing_is_named_as_it_was_written_and_where_it_was_looked_for) {
+  const FieldError program = only(plan_file("program: ./not-there\n"));
+  EXPECT_EQ(program.field, "program");
+  EXPECT_EQ(program.value, "./not-there");
+  EXPECT_EQ(program.help, (here_ / "sub" / "not-there").string() + ": No such file or directory.");
+  const FieldError file = only(plan_file("program: sh\nfiles: [{path: x, from: ../not-there}]\n"));
+  EXPECT_EQ(file.field, "files[0]");
+  EXPECT_EQ(file.value, "../not-there");
+  EXPECT_EQ(file.help, (here_ / "not-there").string() + ": No such file or directory.");
+  const FieldError option = only(plan(Said{.files = {"not-there"}, .words = {"./train"}}));
+  EXPECT_EQ(option.value, "not-there");
+  EXPECT_THAT(option.help, HasSubstr((here_ / "not-there").string()));
 }
 
 TEST_F(RequestTest, options_add_to_a_job_file) {
