@@ -264,13 +264,26 @@ TEST(Http, unknown_paths_methods_and_types_have_their_own_status) {
 TEST(Http, query_parameters_are_parsed_strictly) {
   House house;
   std::string job = submit(house);
-  for (const char* target :
-       {"/v1/jobs?limit=x", "/v1/jobs?limit=", "/v1/jobs?limit=1001", "/v1/jobs?limit=-1",
-        "/v1/jobs?limt=1", "/v1/jobs?limit=1&limit=2", "/v1/jobs?states=sleeping",
-        "/v1/jobs?states", "/v1/jobs?user=%ff", "/v1/jobs?a=%0", "/v1/jobs?limit=1e1",
-        "/v1/jobs?limit=0x10", "/v1/jobs?limit=99999999999", "/v1/jobs?before=zz",
-        "/v1/jobs/0000000000001?job=0000000000001", "/v1/jobs/0000000000001/events?wait_ms=30001",
-        "/v1/jobs/0000000000001/logs?task=1", "/v1/nodes?x=1"}) {
+  for (const char* target : {"/v1/jobs?limit=x",
+                             "/v1/jobs?limit=",
+                             "/v1/jobs?limit=1001",
+                             "/v1/jobs?limit=-1",
+                             "/v1/jobs?limt=1",
+                             "/v1/jobs?limit=1&limit=2",
+                             "/v1/jobs?states=sleeping",
+                             "/v1/jobs?states",
+                             "/v1/jobs?user=%ff",
+                             "/v1/jobs?a=%0",
+                             "/v1/jobs?limit=1e1",
+                             "/v1/jobs?limit=0x10",
+                             "/v1/jobs?limit=99999999999",
+                             "/v1/jobs?before=zz",
+                             "/v1/jobs/0000000000001?job=0000000000001",
+                             "/v1/jobs/0000000000001/events?wait_ms=30001",
+                             "/v1/jobs/0000000000001/logs?task=1",
+                             "/v1/nodes?x=1",
+                             "/v1/jobs/%ff",
+                             "/v1/jobs/%f"}) {
     std::string refused = answer(house.over_unix(), request("GET", target));
     EXPECT_EQ(status(refused), 400u) << target << "\n" << refused;
   }

@@ -111,7 +111,7 @@ Result<Rest::Accepted, HttpAnswer> Rest::look(const Peer& peer, HttpHead head) c
   auto caller = gate_.admit(peer, head.authorization);
   if (!caller && !(found.route && found.route->open)) return refusal(caller.error());
   if (!target) {
-    return refusal(refuse(ErrorCode::invalid, {"path", head.target, "/path?name=value&…",
+    return refusal(refuse(ErrorCode::invalid, {"path", head.target, "/path?name=value&… in UTF-8",
                                                "Percent-encode what is not plain."}));
   }
   if (!found.route) return no_such_route(found, head, *target);

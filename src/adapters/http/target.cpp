@@ -38,6 +38,7 @@ std::optional<Target> parse_target(std::string_view target) {
   if (!target.starts_with('/') || target.find('#') != target.npos) return std::nullopt;
   auto question = target.find('?');
   Target parsed{std::string(target.substr(0, question)), {}};
+  if (!decode(parsed.path, false)) return std::nullopt;
   if (question == target.npos) return parsed;
   std::string_view rest = target.substr(question + 1);
   while (!rest.empty()) {

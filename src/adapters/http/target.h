@@ -19,7 +19,7 @@ struct Target {
   std::vector<std::pair<std::string, std::string>> query;  // decoded, in written order
 };
 
-// Nothing where the target is not of this form.
+// Nothing where the target is not of this form, in its path or in its query.
 std::optional<Target> parse_target(std::string_view target);
 
 // Whether `path` is of the form of `pattern` ("/v1/jobs/{job}:cancel"), and what stands for the

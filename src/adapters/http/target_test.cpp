@@ -17,7 +17,8 @@ TEST(Target, a_query_is_taken_apart_and_decoded) {
 
 TEST(Target, what_is_not_of_the_form_is_nothing) {
   for (const char* text : {"", "*", "http://evil/", "v1", "/x#y", "/?a", "/?a=1&&b=2", "/?a=%",
-                           "/?a=%1", "/?a=%1g", "/?a=%00", "/?a=%ff", "/?%ff=a"}) {
+                           "/?a=%1", "/?a=%1g", "/?a=%00", "/?a=%ff", "/?%ff=a", "/v1/%", "/v1/%zz",
+                           "/v1/%00", "/v1/jobs/%ff", "/v1/jobs/%ff?a=1"}) {
     EXPECT_FALSE(parse_target(text)) << text;
   }
 }
