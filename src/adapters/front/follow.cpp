@@ -35,22 +35,22 @@ pb::ApiError too_many_wait() {
                  "Too many requests wait. Ask again without waiting, or later."});
 }
 
-pb::ApiError no_log(LogFailure failure, const NodeId& node) {
-  std::string name = "node " + node.name;
+pb::ApiError no_log(LogFailure failure, std::uint32_t task, const NodeId& node) {
+  const std::string value = std::to_string(task), name = "node " + node.name;
   switch (failure) {
     case LogFailure::not_connected:
       return refuse(
           ErrorCode::unavailable,
-          {"task", node.name, "",
-           "The log lies on " + name + ", whose agent is not connected. Try again later."});
+          {"task", value, "",
+           "Its log lies on " + name + ", whose agent is not connected. Try again later."});
     case LogFailure::timed_out:
       return refuse(
           ErrorCode::unavailable,
-          {"task", node.name, "", "The agent of " + name + " did not answer in time. Try again."});
+          {"task", value, "",
+           "Its log lies on " + name + ", whose agent did not answer in time. Try again."});
     case LogFailure::busy:
-      return refuse(
-          ErrorCode::busy,
-          {"task", node.name, "", "Too many logs are being read at once. Try again in a moment."});
+      return refuse(ErrorCode::busy,
+                    {"", "", "", "Too many logs are being read at once. Try again in a moment."});
   }
   return refuse(ErrorCode::internal, {});
 }
@@ -170,12 +170,14 @@ void Front::ask_agent(std::shared_ptr<LogPoll> poll, const Job& job, AttemptNo a
                        poll->deadline.left()};
   bool may_appear = attempt == job.attempt && !is_terminal(job.state) && task < job.tasks.size() &&
                     job.tasks[task].state < TaskState::ended;
-  auto answered = [this, poll, job, node, may_appear](auto log) {
-    if (!log) return poll->reply(no_log(log.error(), node));
+  auto answered = [this, poll, job, attempt, node, may_appear](auto log) {
+    if (!log) return poll->reply(no_log(log.error(), poll->request.task(), node));
     if (*log) return poll->reply(std::move(**log));
     if (may_appear) return wait_for_log(poll, job, log_retry);
-    poll->reply(refuse(ErrorCode::not_found, {"task", std::to_string(poll->request.task()), "",
-                                              "Node " + node.name + " keeps no log of it."}));
+    poll->reply(
+        refuse(ErrorCode::not_found, {"task", std::to_string(poll->request.task()), "",
+                                      "Node " + node.name + " keeps no log of its attempt " +
+                                          std::to_string(attempt.value) + "."}));
   };
   parts_.logs.read_log(node, question, std::move(answered));
 }

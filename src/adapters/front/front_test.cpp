@@ -382,7 +382,26 @@ TEST(Front, a_node_that_is_away_is_named) {
   auto refused = answer_of(service.front, ann, about<pb::ReadLogRequest>(job), &Front::read_log);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), "unavailable");
+  EXPECT_EQ(refused.error().field(), "task");
+  EXPECT_EQ(refused.error().value(), "0");
   EXPECT_THAT(refused.error().help(), HasSubstr("lost-node"));
+}
+
+TEST(Front, a_log_that_its_node_does_not_keep_is_named_by_task_and_attempt) {
+  Service service;
+  std::string job = submit(service, ann);
+  service.turns.change(*parse_job_id(job), Admitted{}, [](Job& row) {
+    row.attempt = AttemptNo{2};
+    row.tasks = {on("n1", TaskState::ended)};
+  });
+  service.scripted_logs.set(
+      [](const LogQuestion&) { return std::optional<pb::ReadLogResponse>(); });
+  auto refused = answer_of(service.front, ann, about<pb::ReadLogRequest>(job), &Front::read_log);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), "not_found");
+  EXPECT_EQ(refused.error().field(), "task");
+  EXPECT_EQ(refused.error().value(), "0");
+  EXPECT_EQ(refused.error().help(), "Node n1 keeps no log of its attempt 2.");
 }
 
 TEST(Front, nodes_show_what_is_on_them_and_tasks_their_emulated_models) {
