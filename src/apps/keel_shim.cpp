@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "adapters/processes/keeper.h"
 #include "agent/shim.h"
@@ -12,6 +13,10 @@
 namespace {
 
 using namespace keel;
+
+constexpr const char* usage =
+    "keel-shim runs one task of a job and is started by keel-agent: it is not for people.\n"
+    "usage: keel-shim TASK_DIRECTORY\n";
 
 ShimSeen look(Keeper& keeper, ShimPhase phase) {
   return {.now = boot_now(),
@@ -54,9 +59,11 @@ void say(const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: keel-shim TASK_DIRECTORY\n");
-    return 2;
+  if (argc != 2 || argv[1][0] == '-') {
+    const std::string_view said = argc == 2 ? argv[1] : "";
+    const bool is_asked = said == "--help" || said == "-h";
+    std::fputs(usage, is_asked ? stdout : stderr);
+    return is_asked ? 0 : 2;
   }
   // Nobody's child: whoever started it need not reap it, and its death takes nobody along.
   const pid_t pid = ::fork();
