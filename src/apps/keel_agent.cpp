@@ -151,6 +151,7 @@ int run(const AgentOptions& options) {
   const int prepared = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   Preparer preparer(
       {.fetch = [&](const Digest& digest) { return fetch(*link, runtime->files(), digest); },
+       .give_up = [&] { link->give_up_fetching(); },
        .runtime = *runtime,
        .wake = [prepared] { ::eventfd_write(prepared, 1); }});
   BootClock clock;

@@ -42,6 +42,7 @@ using namespace keel;
 constexpr Bytes files_total_max = gibibytes(16);
 constexpr Duration look_up_at_least_every = seconds(1);
 constexpr auto pause_when_unavailable = std::chrono::milliseconds(200);
+constexpr Duration answer_within = seconds(5);  // also when the store is out of reach
 
 void say(const std::string& text) { std::fprintf(stderr, "keeld: %s\n", text.c_str()); }
 
@@ -123,7 +124,7 @@ class Signals {
 };
 
 // Turn after turn, until it is told to stop or the store says that this leader is over.
-int lead(Leader& leader, Clock& clock, const std::atomic<bool>& stop) {
+int lead(Leader& leader, Inbox& inbox, Clock& clock, const std::atomic<bool>& stop) {
   bool complained = false;
   while (!stop) {
     const auto turn = leader.take_turn(clock.now() + look_up_at_least_every);
@@ -137,6 +138,7 @@ int lead(Leader& leader, Clock& clock, const std::atomic<bool>& stop) {
     }
     if (!complained) say("the store is out of reach, trying again: " + turn.error().detail);
     complained = true;
+    inbox.give_up(answer_within, turn.error().detail);
     std::this_thread::sleep_for(pause_when_unavailable);
   }
   return 0;
@@ -212,7 +214,7 @@ int serve(const KeeldOptions& options) {
     stop = true;
     inbox.wake();
   });
-  const int code = lead(leader, clock, stop);
+  const int code = lead(leader, inbox, clock, stop);
   door.reset();
   inbox.close();
   feed.close();

@@ -141,8 +141,8 @@ TEST(BadInput, in_methods_paths_and_queries_is_refused) {
       {"GET", "/v1/jobs?limit=x", 400},
       {"GET", "/v1/jobs?colour=red", 400},
       {"GET", "/v1/jobs?user=%ff", 400},
-      {"GET", "/v1/jobs/%ff", 404},
-      {"GET", "/v1/jobs/a%", 404},
+      {"GET", "/v1/jobs/%ff", 400},
+      {"GET", "/v1/jobs/a%", 400},
   };
   for (const Call& call : calls) {
     expect_refused(platform, {.method = call.method, .target = call.target},

@@ -51,6 +51,7 @@ void Inbox::forget_report(Queue::iterator taken) {
 Result<Ticket, AskError> Inbox::ask(const std::function<Input(Ticket)>& make,
                                     std::function<void(AnswerKind)> answered) {
   Ticket ticket;
+  const Instant now = clock_.now();
   {
     std::lock_guard lock(mutex_);
     if (closed_) return AskError::closed;
@@ -58,7 +59,7 @@ Result<Ticket, AskError> Inbox::ask(const std::function<Input(Ticket)>& make,
     ticket = last_ticket_ = Ticket{last_ticket_.value + 1};
     queue_.push_back({make(ticket), true});
     ++requests_;
-    waiting_.emplace(ticket, std::move(answered));
+    waiting_.emplace(ticket, Waiting{std::move(answered), now});
   }
   arrived_.notify_one();
   return ticket;
@@ -88,8 +89,8 @@ void Inbox::answer(Answer answer) {
   {
     std::lock_guard lock(mutex_);
     auto waiting = waiting_.find(answer.ticket);
-    if (waiting == waiting_.end()) return;  // closed in the meantime
-    answered = std::move(waiting->second);
+    if (waiting == waiting_.end()) return;  // closed or given up in the meantime
+    answered = std::move(waiting->second.answered);
     waiting_.erase(waiting);
   }
   answered(std::move(answer.kind));
@@ -105,16 +106,29 @@ void Inbox::wake() {
   arrived_.notify_all();
 }
 
+void Inbox::give_up(Duration patience, const std::string& why) {
+  std::vector<Waiting> given_up;
+  const Instant now = clock_.now();
+  {
+    std::lock_guard lock(mutex_);
+    while (!waiting_.empty() && now - waiting_.begin()->second.since >= patience) {
+      given_up.push_back(std::move(waiting_.begin()->second));
+      waiting_.erase(waiting_.begin());
+    }
+  }
+  for (const Waiting& one : given_up) one.answered(NotStored{why});
+}
+
 void Inbox::close() {
-  std::map<Ticket, std::function<void(AnswerKind)>> abandoned;
+  std::map<Ticket, Waiting> abandoned;
   {
     std::lock_guard lock(mutex_);
     closed_ = true;
     abandoned.swap(waiting_);
   }
   arrived_.notify_all();
-  for (auto& [ticket, answered] : abandoned) {
-    answered(NotStored{"the control plane is stopping"});
+  for (const auto& [ticket, one] : abandoned) {
+    one.answered(NotStored{"the control plane is stopping"});
   }
 }
 

@@ -7,6 +7,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "adapters/inbox/feed.h"
@@ -46,6 +47,10 @@ class Inbox final : public Inputs, public Callers {
   void answer(Answer answer) override;
   void committed(Seq seq, const std::vector<JobId>& changed) override;
 
+  // While no turn can be stored: answers NotStored to whoever has waited for `patience`. What they
+  // asked for is still decided later.
+  void give_up(Duration patience, const std::string& why);
+
   // Lets a waiting take() come back at once, or the next one if none waits.
   void wake();
 
@@ -58,6 +63,10 @@ class Inbox final : public Inputs, public Callers {
     bool request{};
   };
   using Queue = std::list<Queued>;
+  struct Waiting {
+    std::function<void(AnswerKind)> answered;
+    Instant since{};
+  };
 
   // What is queued of one session's reports; queue_.end() where there is none.
   struct Reports {
@@ -75,7 +84,7 @@ class Inbox final : public Inputs, public Callers {
   Queue queue_;
   std::size_t requests_{};  // of the queue: those of clients
   std::map<SessionNo, Reports> reports_;
-  std::map<Ticket, std::function<void(AnswerKind)>> waiting_;
+  std::map<Ticket, Waiting> waiting_;  // the longest waiting first
   Ticket last_ticket_;
   bool woken_{};
   bool closed_{};

@@ -154,6 +154,21 @@ TEST(Inbox, closing_answers_everyone_and_lets_nobody_in) {
   EXPECT_FALSE(world.report(1, 1, true));
 }
 
+TEST(Inbox, who_has_waited_long_enough_is_given_up_and_the_question_stays) {
+  World world;
+  std::vector<std::string> said;
+  auto note = [&](const AnswerKind& kind) { said.push_back(std::get<NotStored>(kind).detail); };
+  ASSERT_TRUE(world.cancel(JobId{1}, note));
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  ASSERT_TRUE(world.cancel(JobId{2}, note));
+  world.inbox.give_up(milliseconds(30), "full");
+  EXPECT_EQ(said, std::vector<std::string>{"full"});
+  auto inputs = world.take_now();
+  ASSERT_EQ(inputs.size(), 2u) << "both may still be done";
+  world.inbox.answer({std::get<CancelInput>(inputs[0]).ticket, NoSuchJob{JobId{1}}});
+  EXPECT_EQ(said.size(), 1u) << "nobody is answered twice";
+}
+
 TEST(Inbox, an_answer_may_ask_again) {  // so it runs outside the lock
   World world;
   bool asked = false;

@@ -86,6 +86,7 @@ struct ServerLink::Inside {
   std::shared_ptr<LinkStream> stream;  // the one that is open
   Duration backoff = backoff_first;
   std::set<grpc::ClientContext*> fetches;
+  bool fetching_over{};
   bool stopping{};
   std::thread thread;
 };
@@ -157,13 +158,19 @@ Result<std::unique_ptr<ServerLink>, std::string> ServerLink::open(const Options&
 
 ServerLink::ServerLink(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
 
+void ServerLink::give_up_fetching() {
+  std::lock_guard lock(inside_->mutex);
+  inside_->fetching_over = true;
+  for (grpc::ClientContext* fetch : inside_->fetches) fetch->TryCancel();
+}
+
 ServerLink::~ServerLink() {
+  give_up_fetching();
   std::shared_ptr<LinkStream> open;
   {
     std::lock_guard lock(inside_->mutex);
     inside_->stopping = true;
     open = inside_->stream;
-    for (grpc::ClientContext* fetch : inside_->fetches) fetch->TryCancel();
   }
   inside_->changed.notify_all();
   if (open) open->close();
@@ -213,7 +220,7 @@ Result<Done, std::string> ServerLink::fetch(const Digest& file, const Sink& sink
   }
   {
     std::lock_guard lock(inside_->mutex);
-    if (inside_->stopping) return std::string("the agent is stopping");
+    if (inside_->fetching_over) return std::string("the agent is stopping");
     inside_->fetches.insert(&call);
   }
   pb::GetFileRequest request;

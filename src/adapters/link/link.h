@@ -54,6 +54,9 @@ class ServerLink final : public Server {
   using Sink = std::function<Result<Done, std::string>(std::string_view)>;
   Result<Done, std::string> fetch(const Digest& file, const Sink& sink);
 
+  // From now on no fetch goes on or begins. Any thread.
+  void give_up_fetching();
+
  private:
   struct Inside;
   explicit ServerLink(std::unique_ptr<Inside> inside);

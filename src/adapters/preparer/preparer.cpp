@@ -12,6 +12,7 @@ Preparer::~Preparer() {
     stopped_ = true;
   }
   arrived_.notify_all();
+  parts_.give_up();
   for (std::thread& thread : threads_) thread.join();
 }
 

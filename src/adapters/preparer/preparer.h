@@ -23,6 +23,8 @@ class Preparer final : public Preparations {
   struct Parts {
     // Brings a file to this host, unless it is there. Called on the preparer's threads.
     std::function<Result<Done, std::string>(const Digest&)> fetch;
+    // Makes a fetch() that is under way, and every later one, come back soon.
+    std::function<void()> give_up = [] {};
     Runtime& runtime;
     std::function<void()> wake;  // there is something to take
     int threads = 2;
