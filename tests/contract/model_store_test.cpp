@@ -1,4 +1,4 @@
-#include "tests/contract/model_store.h"
+#include "sim/model_store.h"
 
 #include "tests/contract/store_contract.h"
 

@@ -12,7 +12,7 @@
 
 #include "adapters/sqlite/records.h"
 #include "adapters/sqlite/store.h"
-#include "tests/contract/model_store.h"
+#include "sim/model_store.h"
 #include "tests/contract/store_contract.h"
 
 namespace keel {

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "tests/contract/model_store.h"
+#include "sim/model_store.h"
 #include "tests/contract/store_contract.h"
 
 namespace keel {

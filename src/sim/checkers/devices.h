@@ -1,0 +1,39 @@
+// Devices: who holds them by the store's word, and who uses them in truth.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "model/ids.h"
+#include "ports/store.h"
+
+namespace keel::sim {
+
+// The main process of a task, at the moment of its start.
+struct Run {
+  TaskKey key;
+  NodeId node;
+  std::vector<DeviceId> devices{};
+  FencingToken token;
+};
+
+// I1: no device is in two live reservations.
+// I2: no device is used by two running attempts, in the world's own truth.
+// I3: fences per device never go down; nothing older starts after something newer.
+class DeviceChecker {
+ public:
+  void appended(const Batch& batch);
+  void began(const Run& run);
+  void ended(const TaskKey& key);
+
+  bool nothing_held() const { return held_.empty(); }
+  bool nothing_runs() const { return runs_.empty(); }
+
+ private:
+  std::map<DeviceId, TaskKey> held_;
+  std::map<DeviceId, TaskKey> used_;
+  std::map<DeviceId, FencingToken> newest_;
+  std::map<TaskKey, Run> runs_;
+};
+
+}  // namespace keel::sim

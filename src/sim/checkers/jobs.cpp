@@ -1,0 +1,83 @@
+#include "sim/checkers/jobs.h"
+
+#include <algorithm>
+
+#include "core/lifecycle.h"
+#include "sim/checkers/violation.h"
+
+namespace keel::sim {
+
+void JobChecker::fold(const JobFact& fact, Instant at) {
+  const std::string what = print(fact.job) + " " + std::string(name_of(fact.event));
+  if (const auto* submitted = std::get_if<Submitted>(&fact.event)) {
+    expect(!jobs_.contains(fact.job), "I9", what + " twice");
+    jobs_.emplace(fact.job, create(fact.job, at, *submitted));
+    return;
+  }
+  const auto found = jobs_.find(fact.job);
+  expect(found != jobs_.end(), "I9", what + " before its submission");
+  Job& job = found->second;
+  const JobState before = job.state;
+  const auto applied = apply(job, at, fact.event);
+  expect(applied.has_value(), "I9", what + " in state " + std::string(print(before)));
+  if (job.state == before) return;
+  expect(!is_terminal(before), "I8", what + " leaves " + std::string(print(before)));
+  ++transitions_[std::string(print(before)) + " " + std::string(print(job.state))];
+}
+
+void JobChecker::appended(Epoch epoch, const Batch& batch, const ModelRows& rows) {
+  expect(epoch >= epoch_, "I3",
+         "epoch " + std::to_string(epoch.value) + " writes after " + std::to_string(epoch_.value));
+  epoch_ = epoch;
+  for (const StoredEvent& event : batch.events) {
+    seq_.value += 1;
+    expect(event.seq == seq_, "I9",
+           "event " + std::to_string(event.seq.value) + " is out of order");
+    if (const auto* fact = std::get_if<JobFact>(&event.fact)) fold(*fact, event.at);
+    if (const auto* fact = std::get_if<NodeFact>(&event.fact)) {
+      if (const auto* reported = std::get_if<NodeReported>(&fact->event)) {
+        nodes_[fact->node].inventory = reported->inventory;
+      }
+    }
+  }
+  for (const Job& row : batch.jobs) {
+    const auto folded = jobs_.find(row.id);
+    expect(folded != jobs_.end(), "I6", print(row.id) + " has a row and no event");
+    expect(folded->second == row, "I24", print(row.id) + ": its row is not what its events say");
+    expect(rows.specs.contains(row.spec), "I6", print(row.id) + " has no spec");
+    const auto key = rows.keys.find({row.owner.user, row.key});
+    const bool named = row.key.empty() || (key != rows.keys.end() && key->second == row.id);
+    expect(named, "I6", print(row.id) + " is not found by its key");
+  }
+}
+
+void JobChecker::recovered(const State& state, const ModelRows& rows) const {
+  expect(state.seq() == seq_, "I24", "the log ends elsewhere");
+  expect(rows.jobs.size() == jobs_.size(), "I5", "a job is gone");
+  for (const auto& [id, job] : jobs_) {
+    expect(rows.jobs.at(id) == job, "I24", print(id) + ": the stored row is another");
+    const Job* const loaded = state.find(id);
+    expect((loaded != nullptr) == needs_memory(job), "I24", print(id) + ": is or is not in memory");
+    expect(loaded == nullptr || *loaded == job, "I24", print(id) + ": is another in memory");
+  }
+  for (const auto& [id, node] : nodes_) {
+    const Node* const loaded = state.find(id);
+    expect(loaded != nullptr && loaded->inventory == node.inventory, "I24",
+           id.name + " is another");
+  }
+}
+
+bool JobChecker::all_over() const { return unfinished().empty(); }
+
+std::string JobChecker::unfinished() const {
+  const auto open =
+      std::ranges::find_if(jobs_, [](const auto& one) { return needs_memory(one.second); });
+  if (open == jobs_.end()) return "";
+  std::string text = print(open->first) + " is " + std::string(print(open->second.state));
+  for (const Task& task : open->second.tasks) {
+    text += ", " + std::string(print(task.state)) + " on " + task.node.name;
+  }
+  return text;
+}
+
+}  // namespace keel::sim
