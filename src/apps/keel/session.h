@@ -1,6 +1,7 @@
 // One run of `keel`: the connection, and where words go.
 #pragma once
 
+#include <chrono>
 #include <iosfwd>
 #include <memory>
 #include <string>
@@ -20,6 +21,7 @@ struct Session {
   std::ostream& err;
   bool out_is_terminal{};
   bool err_is_terminal{};
+  std::chrono::milliseconds submit_again_for = std::chrono::seconds(15);  // where no answer comes
 };
 
 // What the environment says about where the control plane is.

@@ -14,8 +14,6 @@
 namespace keel::cli {
 namespace {
 
-constexpr std::chrono::seconds submit_again_for{15};
-
 // A key nobody else uses: with it, asking again after a lost answer makes no second job.
 std::string fresh_key() {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -42,13 +40,19 @@ Result<Done, ClientError> upload_file(const Session& session, const Upload& uplo
   }
   v1::PutFileRequest request;
   request.set_content(content->bytes);
-  Patience patience(submit_again_for);
+  Patience patience(session.submit_again_for);
   while (true) {
     const auto stored = session.client.put_file(request);
     if (stored) return Done{};
     if (stored.error().code == ClientError::Code::unreachable) return stored.error();
     if (!patience.again(stored.error())) return stored.error();
   }
+}
+
+// What a person needs who wants the same job, and not a second one.
+void tell_key(const Session& session, const std::string& key) {
+  session.err << "keel: it may have been submitted; say --key " << printable(key)
+              << " as well, and it is submitted once\n";
 }
 
 Result<v1::SubmitResponse, ClientError> send(const Session& session, const Plan& plan,
@@ -59,15 +63,21 @@ Result<v1::SubmitResponse, ClientError> send(const Session& session, const Plan&
   v1::SubmitRequest request;
   *request.mutable_spec() = plan.spec;
   request.set_key(key.empty() ? fresh_key() : key);
-  Patience patience(submit_again_for);
+  Patience patience(session.submit_again_for);
   bool was_reached = false;
   while (true) {
     auto answer = session.client.submit(request);
     if (answer) return answer;
     const bool unreachable = answer.error().code == ClientError::Code::unreachable;
     if (unreachable && !was_reached) return answer;
+    if (is_passing(answer.error()) && !was_reached) {
+      session.err << "keel: no answer yet, trying again\n";
+    }
     was_reached = true;
-    if (!patience.again(answer.error())) return answer;
+    if (patience.again(answer.error())) continue;
+    const bool refused = answer.error().error.code() == "busy";  // then nothing was done
+    if (is_passing(answer.error()) && !refused) tell_key(session, request.key());
+    return answer;
   }
 }
 

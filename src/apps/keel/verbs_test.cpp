@@ -109,6 +109,18 @@ TEST_F(VerbsTest, a_lost_answer_is_asked_for_again_with_the_same_key) {
   EXPECT_EQ(server_.users.submitted[0].key(), server_.users.submitted[2].key());
 }
 
+TEST_F(VerbsTest, where_no_answer_comes_the_key_is_told_that_makes_no_second_job) {
+  session_.submit_again_for = {};
+  for (const std::string key : {"", "mine"}) {
+    err_.str("");
+    server_.users.submit_failures.assign(100, grpc::Status(grpc::StatusCode::UNAVAILABLE, "cut"));
+    EXPECT_EQ(submit(session_, submission(Verb::submit, key), here()), 1);
+    const std::string sent = server_.users.submitted.back().key();
+    EXPECT_THAT(err_.str(), HasSubstr("say --key " + sent + " as well"));
+    EXPECT_TRUE(key.empty() || sent == key);
+  }
+}
+
 TEST_F(VerbsTest, a_refusal_is_shown_with_field_and_help_and_not_repeated) {
   submitted_job(server_.users, 1);
   server_.users.submit_failures = {
