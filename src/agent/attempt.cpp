@@ -276,7 +276,8 @@ void AgentCore::observe_strays(const std::vector<Observed>& tasks, Actions& acti
 std::vector<StartedTask> AgentCore::started() const {
   std::vector<StartedTask> tasks;
   for (const auto& [key, claim] : claims_) {
-    if (claim.started && is_live(claim)) tasks.push_back({key, claim.order.owner.uid});
+    if (!claim.started || !is_live(claim)) continue;
+    tasks.push_back({key, claim.order.owner.uid, claim.phase != TaskPhase::prepared});
   }
   return tasks;
 }

@@ -5,7 +5,8 @@
 //
 //   PREPARE ─▶ preparing ─▶ prepared ─▶ START ─▶ running ─▶ ended ─▶ COMMIT ─▶ settled ─▶ RELEASE
 //                  │            │                            ▲
-//                  └─ refused ◀─┴─ deadline, STOP            └─ STOP: notice, grace, kill
+//                  └─ refused ◀─┴─ deadline                  └─ STOP: notice, grace, kill
+//                     (a STOP before START: ended, not started)
 #pragma once
 
 #include <map>

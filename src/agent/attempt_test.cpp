@@ -266,6 +266,9 @@ TEST(Attempt, a_started_task_is_looked_for_until_it_has_ended_clean) {
   host.tell(key, 5, Start{});
   ASSERT_EQ(host.core.started().size(), 1U);
   EXPECT_EQ(host.core.started()[0].key, key);
+  EXPECT_FALSE(host.core.started()[0].ran);
+  host.core.observed({{.key = key, .phase = Observed::Phase::running}});
+  EXPECT_TRUE(host.core.started()[0].ran);
   host.core.observed({{.key = key, .phase = Observed::Phase::ended}});
   EXPECT_EQ(host.core.started().size(), 1U) << "a process may be left";
   host.core.observed({{.key = key, .phase = Observed::Phase::ended, .exit = {.clean = true}}});

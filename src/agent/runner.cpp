@@ -84,7 +84,9 @@ void Runner::carry_out(const AgentAction& action) {
     ports_.runtime.stop(stop->key, stop->cause);
   }
   if (const auto* commit = std::get_if<CommitTask>(&action)) {
-    act(core_.committed(commit->key, ports_.runtime.commit(commit->key)));
+    const auto committed = ports_.runtime.commit(commit->key);
+    if (!committed) trouble_ = "outputs of " + print(commit->key) + ": " + committed.error().text;
+    act(core_.committed(commit->key, committed));
   }
   if (const auto* release = std::get_if<ReleaseTask>(&action)) {
     ports_.runtime.release(release->key);

@@ -34,11 +34,13 @@ Instant limit_notice(const ShimState& state, const ShimTerms& terms) {
 }
 
 std::optional<Due> due(const ShimState& state, const ShimTerms& terms, const ShimSeen& seen) {
-  if (seen.stop) return Due{*seen.stop, plus(seen.now, terms.grace)};
+  // Whatever the cause, nothing outlives the lease and one grace: the control plane counts on it.
+  const Instant at_latest = plus(seen.lease, terms.grace);
+  if (seen.stop) return Due{*seen.stop, std::min(plus(seen.now, terms.grace), at_latest)};
   if (state.phase == running && seen.now >= limit_notice(state, terms)) {
-    return Due{StopCause::time_limit, limit_end(state, terms)};
+    return Due{StopCause::time_limit, std::min(limit_end(state, terms), at_latest)};
   }
-  if (seen.now >= seen.lease) return Due{StopCause::lease, plus(seen.lease, terms.grace)};
+  if (seen.now >= seen.lease) return Due{StopCause::lease, at_latest};
   return std::nullopt;
 }
 
@@ -85,6 +87,7 @@ ShimStep step_ready(ShimState state, const ShimTerms& terms, const ShimSeen& see
     state.cause = stop->cause;
     const Exit exit{.kind = ExitKind::not_started,
                     .cause = stop->cause,
+                    .clean = true,
                     .text = "stopped before its program was started"};
     return {state, {.record = exit, .leave = true}};
   }

@@ -49,6 +49,7 @@ TEST(Shim, what_may_not_run_any_more_is_never_started) {
   ASSERT_TRUE(stopped.orders.record);
   EXPECT_EQ(stopped.orders.record->kind, ExitKind::not_started);
   EXPECT_EQ(stopped.orders.record->cause, StopCause::canceled);
+  EXPECT_TRUE(stopped.orders.record->clean);
   EXPECT_TRUE(stopped.orders.leave);
 
   const ShimStep too_late = step({}, terms, {.now = at(50), .lease = at(50)});
@@ -79,6 +80,11 @@ const Row rows[] = {
      {.now = at(90), .lease = never, .stop = StopCause::canceled, .started = true, .left = true},
      StopCause::canceled,
      at(100)},
+    {"an order that is seen late gives no grace beyond the lease's",
+     at(6),
+     {.now = at(57), .lease = at(50), .stop = StopCause::canceled, .started = true, .left = true},
+     StopCause::canceled,
+     at(60)},
 };
 
 TEST(Shim, each_cause_gives_notice_grace_and_kill) {
@@ -106,6 +112,12 @@ TEST(Shim, each_cause_gives_notice_grace_and_kill) {
     EXPECT_TRUE(end.orders.record->clean);
     EXPECT_EQ(end.orders.record->code, SIGKILL);
   }
+}
+
+TEST(Shim, a_limit_that_is_seen_after_the_leases_grace_gives_none) {
+  const ShimStep notice = step(running_since_0(), terms, alive(at(93)));
+  EXPECT_TRUE(notice.orders.notify);
+  EXPECT_TRUE(step(notice.state, terms, alive(at(93))).orders.kill);
 }
 
 TEST(Shim, the_first_cause_stays_and_an_extended_lease_takes_nothing_back) {

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -67,6 +68,14 @@ void hold_state(const std::string& state) {
     say(state + (lock < 0 ? " cannot be written" : " is in use by another agent"));
     std::exit(1);
   }
+}
+
+// Each live task takes one or two.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // Else it stays as it is.
 }
 
 std::string read_token(const std::string& path) {
@@ -142,6 +151,7 @@ int run(const AgentOptions& options) {
     say("--shim: " + options.shim + ": " + std::strerror(errno));
     return 1;
   }
+  raise_descriptor_limit();
   hold_state(options.state);
   const auto runtime = or_exit(LocalRuntime::open(
       {.state = options.state, .shim = options.shim, .cgroup_base = "keel/" + options.name}));

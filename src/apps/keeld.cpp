@@ -126,8 +126,13 @@ class Signals {
 // Turn after turn, until it is told to stop or the store says that this leader is over.
 int lead(Leader& leader, Inbox& inbox, Clock& clock, const std::atomic<bool>& stop) {
   bool complained = false;
+  std::uint64_t alarms = 0;
   while (!stop) {
     const auto turn = leader.take_turn(clock.now() + look_up_at_least_every);
+    if (const auto now = leader.controller().alarms(); now > alarms) {
+      say(std::to_string(now) + " alarms: agents have said what cannot be");
+      alarms = now;
+    }
     if (turn) {
       complained = false;
       continue;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr Duration silence_check_every = seconds(1);
 constexpr Duration duty_round_every = seconds(10);
+constexpr Duration absence_min = seconds(3);  // turns are taken more often than that
 
 constexpr const char* another_agents_tasks =
     "the node still has tasks of another agent; start that one again, with its state directory, or "
@@ -40,13 +41,13 @@ Controller::Controller(const Policy& policy, Epoch epoch, const Loaded& loaded, 
 }
 
 Turn Controller::decide(Instant now, std::vector<Input> inputs, const Lookups& lookups) {
-  now_ = std::max(now, state_.at());
+  note_absence(std::max(now, state_.at()));
   turn_ = Turn{.after = state_.seq()};
   fresh_ids_used_ = 0;
   for (const Input& input : inputs) {
     std::visit([&](const auto& one) { hear(one, lookups); }, input);
   }
-  for (const JobId job : state_.take_woken(now_)) settle(job);
+  for (const JobId job : state_.take_woken(now_)) take_due_steps(job);
   notice_silence();
   schedule();
   ask_for_duties();
@@ -54,8 +55,16 @@ Turn Controller::decide(Instant now, std::vector<Input> inputs, const Lookups& l
   return std::exchange(turn_, {});
 }
 
+// Time in which nobody could be heard here is nobody's silence. This only puts a proof off.
+void Controller::note_absence(Instant now) {
+  const Duration absence = now_ == Instant{} ? Duration{} : now - now_;
+  now_ = now;
+  if (absence < absence_min) return;
+  for (auto& [node, heard] : last_heard_) heard = heard + absence;
+}
+
 Instant Controller::next_wake() const {
-  if (pass_unfinished_) return state_.at();
+  if (pass_unfinished_ || duty_cursor_) return state_.at();
   Instant wake = state_.next_wake();
   if (!last_heard_.empty()) wake = std::min(wake, next_silence_check_);
   if (!sessions_.empty()) wake = std::min(wake, next_duty_round_);
@@ -83,7 +92,7 @@ void Controller::hear(const SubmitInput& input, const Lookups& lookups) {
   check(made, "a fresh id names no other job");
   turn_.batch.specs.emplace_back(input.spec_digest, input.spec);
   if (!input.key.empty()) keys_of_turn_[key] = {id, input.said};
-  settle(id);
+  take_due_steps(id);
   answer(input.ticket, SubmitAnswer{id, false});
 }
 
@@ -122,7 +131,7 @@ void Controller::hear(const AgentConnected& input, const Lookups&) {
   Session& session = sessions_[input.node];
   if (input.session <= session.number) return;  // overtaken by a newer connection
   session = {.number = input.session};
-  last_heard_[input.node] = now_;
+  last_heard_.try_emplace(input.node, now_);  // leases grow by reports alone
   update_placeable(input.node);
   const Node* node = state_.find(input.node);
   if (node == nullptr || node->inventory != input.inventory) {
@@ -141,6 +150,7 @@ void Controller::hear(const AgentConnected& input, const Lookups&) {
 void Controller::hear(const AgentReported& input, const Lookups&) {
   const auto session = sessions_.find(input.node);
   if (session == sessions_.end() || session->second.number != input.session) return;
+  if (input.report.number <= session->second.last_report) return;  // overtaken: it is not so now
   session->second.last_report = input.report.number;
   last_heard_[input.node] = now_;
   if (input.report.full) hear_in_full(input, session->second);
@@ -154,16 +164,22 @@ void Controller::hear_in_full(const AgentReported& input, Session& session) {
     record(node, NodeReported{*inventory});
   }
   if (state_.find(node)->state == NodeState::unreachable) record(node, NodeHeard{});
+  resume_jobs_on(node);
   const Told told = facts_told(node, input.report, state_, now_, policy_);
   alarms_ += told.alarms.size();
   for (const JobFact& fact : told.facts) {
     record(fact.job, fact.event);
-    settle(fact.job);
+    take_due_steps(fact.job);
   }
-  resume_jobs_on(node);
   session.heard_in_full = true;
+  // Something runs there that no claim tells of: on which devices, nobody knows.
+  session.has_strays = std::ranges::any_of(
+      input.report.tasks, [](const TaskReport& task) { return task.token == FencingToken{}; });
   update_placeable(node);
-  for (const auto& [job, count] : state_.jobs_on(node)) {
+  const auto on_node = state_.jobs_on(node);
+  for (const auto& [job, count] : on_node) {
+    take_due_steps(job);
+    if (state_.find(job) == nullptr) continue;
     for (const Duty& due : duties(*state_.find(job), state_, policy_)) {
       if (due.node == node) send(due);
     }
@@ -189,7 +205,7 @@ void Controller::resume_jobs_on(const NodeId& node) {
     });
     if (!all_heard) continue;
     record(id, Heard{});
-    settle(id);
+    take_due_steps(id);
   }
 }
 
@@ -198,14 +214,17 @@ void Controller::notice_silence() {
   next_silence_check_ = now_ + silence_check_every;
   for (const auto& [node, heard] : last_heard_) {
     if (now_ - heard < policy_.silence) continue;
-    if (state_.find(node)->state == NodeState::ready) silence(node);
+    if (state_.find(node)->state == NodeState::ready) {
+      record(node, NodeSilenced{});
+      update_placeable(node);
+    }
+    silence_jobs_on(node);
     lose(node);
   }
 }
 
-void Controller::silence(const NodeId& node) {
-  record(node, NodeSilenced{});
-  update_placeable(node);
+// Also those that came to need the node after it fell silent.
+void Controller::silence_jobs_on(const NodeId& node) {
   const auto on_node = state_.jobs_on(node);
   for (const auto& [job, count] : on_node) {
     const JobState state = state_.find(job)->state;
@@ -223,7 +242,7 @@ void Controller::lose(const NodeId& node) {
     const Job& job = *state_.find(id);
     if (job.state == JobState::reserved || silent < proof_of_loss(job, policy_)) continue;
     for (const JobFact& fact : facts_of_loss(job, node)) record(fact.job, fact.event);
-    settle(id);
+    take_due_steps(id);
   }
 }
 
@@ -253,7 +272,7 @@ void Controller::reserve(const Decision& decision) {
 
 void Controller::ask_for_duties() {
   for (const JobId job : std::exchange(ask_, {})) {
-    settle(job);
+    take_due_steps(job);
     if (const Job* live = state_.find(job)) {
       for (const Duty& due : duties(*live, state_, policy_)) send(due);
     }
@@ -296,18 +315,27 @@ void Controller::record(const NodeId& node, NodeEvent event) {
   changed_nodes_.insert(node);
 }
 
-void Controller::settle(JobId id) {
+void Controller::take_due_steps(JobId id) {
   while (const Job* job = state_.find(id)) {
     auto step = next_step(*job, now_, policy_);
-    if (!step || !record(id, *std::move(step))) return;
+    if (!step || (std::holds_alternative<Launched>(*step) && !is_heard(*job))) return;
+    if (!record(id, *std::move(step))) return;
   }
+}
+
+// START is not said to a gang of which a part cannot hear it.
+bool Controller::is_heard(const Job& job) const {
+  return std::ranges::all_of(job.tasks, [&](const Task& task) {
+    return state_.find(task.node)->state == NodeState::ready;
+  });
 }
 
 void Controller::update_placeable(const NodeId& node) {
   const auto session = sessions_.find(node);
   const Node* known = state_.find(node);
   const bool fit = session != sessions_.end() && session->second.heard_in_full &&
-                   known != nullptr && known->state == NodeState::ready;
+                   !session->second.has_strays && known != nullptr &&
+                   known->state == NodeState::ready;
   const bool changed = fit ? placeable_.insert(node).second : placeable_.erase(node) == 1;
   if (changed) cursor_ = {.version = state_.schedule_version() - 1};  // look at everything again
 }

@@ -73,6 +73,7 @@ class Controller {
     SessionNo number{};
     ReportNo last_report{};
     bool heard_in_full{};
+    bool has_strays{};
   };
 
   void hear(const SubmitInput& input, const Lookups& lookups);
@@ -83,10 +84,11 @@ class Controller {
   void hear(const AgentGone& input, const Lookups& lookups);
 
   bool holds_tasks_of_another(const NodeInventory& inventory) const;
+  void note_absence(Instant now);
   void hear_in_full(const AgentReported& input, Session& session);
   void resume_jobs_on(const NodeId& node);
   void notice_silence();
-  void silence(const NodeId& node);
+  void silence_jobs_on(const NodeId& node);
   void lose(const NodeId& node);
   void schedule();
   void reserve(const Decision& decision);
@@ -95,7 +97,8 @@ class Controller {
   // Makes a fact part of the turn; false where the state refuses it.
   bool record(JobId job, JobEvent event);
   void record(const NodeId& node, NodeEvent event);
-  void settle(JobId job);  // takes every step that is due now
+  void take_due_steps(JobId job);
+  bool is_heard(const Job& job) const;
   void update_placeable(const NodeId& node);
   void send(const Duty& duty);
   void answer(Ticket ticket, AnswerKind kind);

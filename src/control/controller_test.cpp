@@ -31,6 +31,14 @@ struct World {
     for (const Job& job : last.batch.jobs) rows[job.id] = job;
     return last;
   }
+  // Lets time pass as it does for a control plane that is there all the while.
+  void pass(Duration span) {
+    const Instant end = now + span;
+    while (now < end) {
+      now = std::min(now + seconds(1), end);
+      turn();
+    }
+  }
   void connect(SessionNo session = {1}, const std::string& agent = "first") {
     NodeInventory inventory{
         .id = n1, .agent_id = agent, .address = "a", .cpu = {64'000}, .memory = gibibytes(64)};
@@ -193,8 +201,7 @@ TEST(Controller, a_silent_node_leaves_its_job_unknown_and_its_return_brings_it_b
   world.turn({world.submit(1, 1)});
   world.report(world.all({1}, TaskPhase::prepared));
   world.report(world.all({1}, TaskPhase::running));
-  world.now = world.now + world.policy.silence;
-  world.turn();
+  world.pass(world.policy.silence);
   EXPECT_EQ(world.state(1), JobState::unknown);
   EXPECT_EQ(world.controller.state().find(n1)->state, NodeState::unreachable);
   world.connect({2});
@@ -209,15 +216,41 @@ TEST(Controller, a_job_is_started_over_only_after_the_proof_that_it_was_stopped)
   world.turn({world.submit(1, 1)});
   world.report(world.all({1}, TaskPhase::prepared));
   world.report(world.all({1}, TaskPhase::running));
-  const Instant heard = world.now;
   const Duration bound = world.policy.disconnect_stop + world.policy.kill_bound;
-  world.now = heard + bound;
-  world.turn();
+  world.pass(bound);
   EXPECT_EQ(world.state(1), JobState::unknown) << "its clock may run slow";
-  world.now = heard + bound + Duration{bound.us / 100} + seconds(2);
-  world.turn();
+  world.pass(Duration{bound.us / 100} + seconds(2));
   EXPECT_EQ(world.state(1), JobState::queued);
   EXPECT_EQ(world.rows.at({1}).reason, Reason::node_lost);
+}
+
+TEST(Controller, its_own_absence_is_nobodys_silence) {
+  World world;
+  world.connect();
+  world.report({});
+  world.turn({world.submit(1, 1)});
+  world.report(world.all({1}, TaskPhase::prepared));
+  world.report(world.all({1}, TaskPhase::running));
+  world.now = world.now + hours(5);
+  world.turn();
+  EXPECT_EQ(world.state(1), JobState::running);
+  EXPECT_EQ(world.controller.state().find(n1)->state, NodeState::ready);
+  world.pass(world.policy.silence);
+  EXPECT_EQ(world.state(1), JobState::unknown);
+}
+
+TEST(Controller, connecting_again_and_again_is_not_being_heard) {
+  World world;
+  world.connect();
+  world.report({});
+  world.turn({world.submit(1, 1)});
+  world.report(world.all({1}, TaskPhase::prepared));
+  world.report(world.all({1}, TaskPhase::running));
+  for (std::uint64_t session = 2; session <= 2 + 10; ++session) {
+    world.pass(seconds(1));
+    world.connect({session});
+  }
+  EXPECT_EQ(world.state(1), JobState::unknown);
 }
 
 TEST(Controller, a_report_of_a_session_that_was_replaced_is_not_heard) {
@@ -326,13 +359,11 @@ TEST(Controller, an_agent_that_lost_its_disk_waits_until_what_ran_there_has_sure
   EXPECT_EQ(world.state(1), JobState::running) << "nobody has proved anything";
 
   const Duration proof = world.policy.disconnect_stop + world.policy.kill_bound;
-  world.now = world.now + proof;
-  world.turn();
+  world.pass(proof);
   EXPECT_EQ(world.state(1), JobState::unknown);
   world.connect({3}, "second");
   EXPECT_TRUE(refused(world.last)) << "one per cent and the grace are missing";
-  world.now = world.now + minutes(2);
-  world.turn();
+  world.pass(minutes(2));
   EXPECT_EQ(world.state(1), JobState::queued);
   world.connect({4}, "second");
   EXPECT_FALSE(refused(world.last));
@@ -366,6 +397,49 @@ TEST(Controller, a_node_that_holds_nothing_may_get_another_agent) {
   world.turn({AgentGone{n1, {1}}});
   world.connect({2}, "second");
   EXPECT_FALSE(refused(world.last));
+}
+
+TEST(Controller, a_report_that_was_overtaken_is_not_heard) {
+  World world;
+  world.connect();
+  world.report({});
+  world.turn({world.submit(1, 4)});
+  world.report(world.all({1}, TaskPhase::prepared));
+  world.report(world.all({1}, TaskPhase::running));
+  const std::uint64_t latest = world.reports;
+  world.reports = 0;
+  world.report({});  // number 1 once more: it knew nothing of the job
+  EXPECT_EQ(world.state(1), JobState::running);
+  world.reports = latest;
+  world.report({});
+  EXPECT_EQ(world.state(1), JobState::queued) << "this one does know";
+}
+
+TEST(Controller, a_node_where_something_runs_without_a_claim_gets_nothing_new) {
+  World world;
+  world.connect();
+  const TaskReport stray{{{77}, {1}, 0}, {}, TaskPhase::running};
+  world.report({stray});
+  world.turn({world.submit(1, 1)});
+  EXPECT_EQ(world.state(1), JobState::queued);
+  world.report({});
+  EXPECT_EQ(world.state(1), JobState::reserved);
+}
+
+TEST(Controller, a_job_that_came_to_its_end_after_a_node_fell_silent_is_given_up_in_time_as_well) {
+  World world;
+  world.connect();
+  world.report({});
+  world.turn({world.submit(1, 1)});
+  world.report(world.all({1}, TaskPhase::prepared));
+  world.report(world.all({1}, TaskPhase::running));
+  world.report(world.all({1}, TaskPhase::ended));
+  EXPECT_EQ(world.state(1), JobState::finishing);
+  world.turn({AgentGone{n1, {1}}});
+  world.pass(world.policy.silence);
+  EXPECT_EQ(world.state(1), JobState::unknown);
+  world.pass(world.policy.disconnect_stop + minutes(2));
+  EXPECT_EQ(world.state(1), JobState::queued) << "its outputs are gone with the node";
 }
 
 }  // namespace

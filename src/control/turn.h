@@ -35,8 +35,9 @@ class Leader {
   // Takes one turn, waiting for inputs until the next thing that is due, or `until`.
   //
   // On `unavailable` nothing was said to anybody and nothing is lost: call again, after a pause.
-  // On any other error this leader is dead: it has answered NotStored to the callers of the turn,
-  // and the process must recover from the store, most simply by starting anew.
+  // On any other error this leader is dead: where the turn could not be written it has answered
+  // NotStored to its callers, and the process must recover from the store, most simply by starting
+  // anew.
   Result<Done, StoreError> take_turn(Instant until);
 
   const Controller& controller() const { return controller_; }

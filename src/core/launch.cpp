@@ -15,13 +15,6 @@ bool is_gone(const Task& task) {
   return task.state == TaskState::settled || (task.state == TaskState::ended && task.exit.clean);
 }
 
-Instant next_try(const Job& job, Instant now, const Policy& policy) {
-  const std::uint32_t failures = job.user_failures + job.infrastructure_failures;
-  Duration wait = policy.backoff_first;
-  for (std::uint32_t i = 0; i < failures && wait < policy.backoff_max; ++i) wait = wait + wait;
-  return now + std::min(wait, policy.backoff_max);
-}
-
 Verdict verdict_of(const Exit& exit) {
   using enum Verdict::Kind;
   if (exit.cause == StopCause::time_limit) return {final_failure, Reason::time_limit_reached};
@@ -117,6 +110,13 @@ std::optional<DutyKind> duty_kind(const Job& job, const Task& task, const State&
 }
 
 }  // namespace
+
+Instant next_try(const Job& job, Instant now, const Policy& policy) {
+  const std::uint32_t failures = job.user_failures + job.infrastructure_failures;
+  Duration wait = policy.backoff_first;
+  for (std::uint32_t i = 0; i < failures && wait < policy.backoff_max; ++i) wait = wait + wait;
+  return now + std::min(wait, policy.backoff_max);
+}
 
 Verdict verdict(const Job& job) {
   if (job.first_failed) return verdict_of(job.tasks.at(*job.first_failed).exit);

@@ -28,6 +28,9 @@ struct Verdict {
 };
 Verdict verdict(const Job& job);
 
+// When a job that was just put back may be placed again.
+Instant next_try(const Job& job, Instant now, const Policy& policy);
+
 // The decision that is due for `job` at `now`, or nothing where it waits for somebody. Applying it
 // may make another one due: ask again.
 std::optional<JobEvent> next_step(const Job& job, Instant now, const Policy& policy);

@@ -65,11 +65,12 @@ struct Apply {
     }
     return enter(reserved);
   }
-  Outcome operator()(Voided event) const {
+  Outcome operator()(const Voided& event) const {
     if (const auto error = muted(event.token)) return *error;
-    if (job.state == queued) return stale;
+    if (job.state == queued || is_terminal(job.state)) return stale;
     if (job.state != reserved) return impossible;
     never_started(job, at);
+    if (event.refused < job.tasks.size()) job.tasks[event.refused].exit.text = event.text;
     return put_back(event.reason, event.not_before);
   }
   Outcome operator()(Launched event) const {
@@ -80,6 +81,7 @@ struct Apply {
   Outcome operator()(Started event) const {
     if (const auto error = muted(event.token)) return *error;
     if (job.state != launching) return impossible;
+    job.start_deadline.reset();  // kept, whatever becomes of this attempt
     return enter(running);
   }
   Outcome operator()(Ended event) const {
@@ -170,7 +172,9 @@ struct Apply {
   Outcome operator()(TaskSettled event) const {
     if (const auto error = mute(event.token, event.task)) return *error;
     if (job.state == queued || (is_terminal(job.state) && job.state != canceled)) return stale;
-    if (job.state != finishing) return impossible;
+    const bool ending =
+        job.state == finishing || (job.state == unknown && job.before_unknown == finishing);
+    if (!ending) return impossible;
     Task& task = job.tasks[event.task];
     if (task.state == TaskState::settled) return stale;
     task.state = TaskState::settled;

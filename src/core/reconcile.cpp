@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "core/launch.h"
 
 namespace keel {
 namespace {
@@ -38,7 +39,7 @@ void facts_of(const TaskReport& report, const Job& job, const Task& task, Instan
     case TaskPhase::ended:
     case TaskPhase::settled:
       if (job.state == JobState::reserved) {  // the agent gave the claim up by itself
-        say(Voided{report.token, Reason::claim_expired, now + policy.backoff_first});
+        say(Voided{report.token, Reason::claim_expired, next_try(job, now, policy)});
         return;
       }
       // A task that was over before anybody heard of its start had started all the same.
@@ -52,7 +53,11 @@ void facts_of(const TaskReport& report, const Job& job, const Task& task, Instan
       return;
     case TaskPhase::refused:
       if (job.state == JobState::reserved) {
-        say(Voided{report.token, report.refusal, now + policy.backoff_first});
+        say(Voided{.token = report.token,
+                   .reason = report.refusal,
+                   .not_before = next_try(job, now, policy),
+                   .refused = rank,
+                   .text = report.text});
       } else {
         say(TaskEnded{report.token, rank, lost(report.text)});
       }
@@ -80,14 +85,14 @@ DutyKind order_for(const TaskReport& report, const State& state) {
 }
 
 // A task that the agent once had and does not report: its claim is gone, and nothing of it runs.
-void note_missing(const Job& job, std::uint32_t rank, std::vector<JobFact>& facts) {
+void note_missing(const Job& job, std::uint32_t rank, Instant retry, std::vector<JobFact>& facts) {
   const Task& task = job.tasks[rank];
   switch (task.state) {
     case TaskState::reserved:
     case TaskState::settled: return;
     case TaskState::prepared:
       if (job.state == JobState::reserved) {
-        facts.push_back({job.id, Voided{job.token, Reason::node_lost, job.since}});
+        facts.push_back({job.id, Voided{job.token, Reason::node_lost, retry}});
         return;
       }
       [[fallthrough]];
@@ -96,7 +101,9 @@ void note_missing(const Job& job, std::uint32_t rank, std::vector<JobFact>& fact
       return;
     case TaskState::ended:
       if (job.state == JobState::finishing) {
-        facts.push_back({job.id, Requeued{Reason::node_lost, job.since}});
+        const JobFact requeued{job.id, Requeued{Reason::node_lost, retry}};
+        // Once, however many of its tasks are missing.
+        if (facts.empty() || facts.back() != requeued) facts.push_back(requeued);
       } else if (!task.exit.clean) {
         facts.push_back({job.id, TaskEnded{job.token, rank, Exit{.clean = true}}});
       }
@@ -124,7 +131,8 @@ Told facts_told(const NodeId& node, const Report& report, const State& state, In
     const Job& job = *state.find(id);
     for (std::uint32_t rank = 0; rank < job.tasks.size(); ++rank) {
       if (job.tasks[rank].node != node) continue;
-      if (!heard.contains({id, job.attempt, rank})) note_missing(job, rank, told.facts);
+      if (heard.contains({id, job.attempt, rank})) continue;
+      note_missing(job, rank, next_try(job, now, policy), told.facts);
     }
   }
   return told;
@@ -149,7 +157,8 @@ std::vector<JobFact> facts_of_loss(const Job& job, const NodeId& node) {
     if (task.node != node || task.state == TaskState::settled) continue;
     if (task.state != TaskState::ended || !task.exit.clean) {
       facts.push_back({job.id, TaskEnded{job.token, rank, lost("its node is gone")}});
-    } else if (facts.empty() && job.state == JobState::unknown) {
+    } else if (facts.empty() && job.state == JobState::unknown &&
+               job.before_unknown == JobState::finishing) {
       facts.push_back({job.id, Heard{}});  // back to finishing, where its outputs are missed
       facts.push_back({job.id, Requeued{Reason::node_lost, job.since}});
     }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/launch.h"
+
 namespace keel {
 namespace {
 
@@ -135,6 +137,33 @@ TEST(Reconcile, a_task_reported_by_a_node_it_was_not_placed_on_is_stopped_there)
   const Report report = saying(running);
   EXPECT_TRUE(facts_told(n2, report, state, Instant{20}, policy).facts.empty());
   ASSERT_EQ(orders_due(n2, report, state).size(), 1U);
+}
+
+TEST(Reconcile, a_lost_node_requeues_a_job_only_where_all_of_it_had_ended) {
+  State state = world(JobState::finishing);
+  EXPECT_TRUE(facts_of_loss(*state.find(JobId{1}), n1).empty());
+  ASSERT_TRUE(state.apply(Instant{20}, {{1}, Silenced{}}));
+  const auto facts = facts_of_loss(*state.find(JobId{1}), n1);
+  ASSERT_EQ(facts.size(), 2U);
+  EXPECT_TRUE(std::holds_alternative<Heard>(facts[0].event));
+  EXPECT_TRUE(std::holds_alternative<Requeued>(facts[1].event));
+}
+
+TEST(Reconcile, a_refusal_says_which_task_and_why_and_waits_longer_each_time) {
+  const State state = world(JobState::reserved);
+  Report report = saying(refused);
+  report.tasks[0].refusal = Reason::prepare_failed;
+  report.tasks[0].text = "the disk is full";
+  const auto told = facts_told(n1, report, state, Instant{20}, policy).facts;
+  const auto& voided = std::get<Voided>(told.at(0).event);
+  EXPECT_EQ(voided.text, "the disk is full");
+  EXPECT_EQ(voided.not_before, next_try(*state.find(JobId{1}), Instant{20}, policy));
+  Job failed = *state.find(JobId{1});
+  failed.infrastructure_failures = 3;
+  EXPECT_GT(next_try(failed, Instant{20}, policy), voided.not_before);
+  State after = state;
+  ASSERT_TRUE(after.apply(Instant{20}, told[0]));
+  EXPECT_EQ(after.find(JobId{1})->tasks[0].exit.text, "the disk is full");
 }
 
 TEST(Reconcile, a_lost_node_loses_what_ran_there_and_nothing_else) {

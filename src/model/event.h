@@ -54,7 +54,9 @@ struct Voided {  // the reservation ended before anything was started
   FencingToken token;
   Reason reason{};
   Instant not_before{};
-  friend bool operator==(Voided, Voided) = default;
+  std::uint32_t refused{};  // the task, where `text` says why
+  std::string text{};       // for people, at most 256 bytes
+  friend bool operator==(const Voided&, const Voided&) = default;
 };
 struct TaskPrepared {
   FencingToken token;

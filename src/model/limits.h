@@ -17,6 +17,7 @@ inline constexpr Duration start_deadline_max = hours(24 * 366);
 inline constexpr std::uint32_t retries_max = 100;
 
 inline constexpr std::size_t name_bytes_max = 253;
+inline constexpr std::size_t exit_text_bytes_max = 256;
 inline constexpr std::size_t key_bytes_max = 128;  // idempotency key
 inline constexpr std::size_t labels_max = 64;
 inline constexpr std::size_t label_bytes_max = 253;  // key and value alike

@@ -48,9 +48,8 @@ std::string_view describe(Reason reason) {
     case Reason::exceeds_fleet:
       return "Not even the empty fleet could hold this gang: ask for fewer tasks or less per task.";
     case Reason::no_free_gpus: return "The GPUs it needs are held by other jobs.";
-    case Reason::no_free_cpu: return "There are free GPUs, but not enough free CPU beside them.";
-    case Reason::no_free_memory:
-      return "There are free GPUs, but not enough free memory beside them.";
+    case Reason::no_free_cpu: return "There is not enough free CPU beside the GPUs it needs.";
+    case Reason::no_free_memory: return "There is not enough free memory beside the GPUs it needs.";
     case Reason::behind_earlier_job: return "An earlier job is first in the line.";
     case Reason::backing_off: return "Its last attempt ended early; it waits before the next one.";
     case Reason::claim_expired: return "A node did not prepare it in time.";

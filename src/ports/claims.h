@@ -41,7 +41,7 @@ class Claims {
   // What an earlier agent on this host left. Claims of an earlier boot are given as they are.
   virtual Result<Kept, std::string> load() = 0;
 
-  // Durable when it returns. An error means that the agent may not act on the claim.
+  // Durable when it returns. After an error nothing that needs this promise may be done.
   virtual Result<Done, std::string> write(const Claim& claim) = 0;
   virtual Result<Done, std::string> write_floors(
       const std::map<DeviceId, FencingToken>& floors) = 0;

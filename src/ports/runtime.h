@@ -48,6 +48,7 @@ struct Observed {
 struct StartedTask {
   TaskKey key;
   std::uint32_t uid{};  // whose processes its are
+  bool ran{};           // it was seen to run, so it can no longer be merely prepared
 };
 
 // One line of a task's output.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "model/limits.h"
 #include "wire/convert.h"
 #include "wire/convert_part.h"
 #include "wire/spec.h"
@@ -24,6 +25,9 @@ Result<TaskReport, BadBytes> task_report_from(const pb::TaskReport& sent) {
   } else if (report.phase == TaskPhase::ended || report.phase == TaskPhase::settled) {
     return bad("TaskReport.exit", "missing, although the task has ended");
   }
+  if (sent.text().size() > limits::exit_text_bytes_max) {
+    return bad("TaskReport.text", "longer than 256 bytes");
+  }
   report.refusal = refusal;
   report.text = sent.text();
   return report;
@@ -39,7 +43,7 @@ pb::TaskReport task_report_to_pb(const TaskReport& report) {
   const bool ended = report.phase == TaskPhase::ended || report.phase == TaskPhase::settled;
   if (ended || report.exit != Exit{}) *sent.mutable_exit() = to_pb(report.exit);
   sent.set_refusal(word_of(report.refusal));
-  sent.set_text(as_utf8(report.text));
+  sent.set_text(std::string(cut(as_utf8(report.text), limits::exit_text_bytes_max)));
   return sent;
 }
 

@@ -1,5 +1,6 @@
 #include "wire/convert.h"
 #include "wire/convert_part.h"
+#include "wire/text.h"
 
 namespace keel {
 namespace {
@@ -41,6 +42,8 @@ struct EventWriter {
     to.set_token(event.token.value);
     to.set_reason(word_of(event.reason));
     to.set_not_before_us(event.not_before.us);
+    to.set_refused(event.refused);
+    to.set_text(as_utf8(event.text));
   }
   void operator()(const TaskPrepared& event) const {
     sent.mutable_task_prepared()->set_token(event.token.value);
@@ -127,8 +130,11 @@ Result<JobEvent, BadBytes> reserved_from(const pb::Reserved& sent) {
 
 Result<JobEvent, BadBytes> voided_from(const pb::Voided& sent) {
   TRY(reason, reason_from(sent.reason(), "Voided.reason"));
-  return JobEvent{
-      Voided{.token = {sent.token()}, .reason = reason, .not_before = {sent.not_before_us()}}};
+  return JobEvent{Voided{.token = {sent.token()},
+                         .reason = reason,
+                         .not_before = {sent.not_before_us()},
+                         .refused = sent.refused(),
+                         .text = sent.text()}};
 }
 
 Result<JobEvent, BadBytes> requeued_from(const pb::Requeued& sent) {

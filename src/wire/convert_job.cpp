@@ -1,11 +1,10 @@
+#include "model/limits.h"
 #include "wire/convert.h"
 #include "wire/convert_part.h"
 #include "wire/text.h"
 
 namespace keel {
 namespace {
-
-constexpr std::size_t exit_text_bytes_max = 256;
 
 pb::Task task_to_pb(const Task& task) {
   pb::Task sent;
@@ -93,14 +92,15 @@ pb::Exit to_pb(const Exit& exit) {
   sent.set_cause(to_pb(exit.cause));
   sent.set_out_of_memory(exit.out_of_memory);
   sent.set_clean(exit.clean);
-  sent.set_text(std::string(cut(as_utf8(exit.text), exit_text_bytes_max)));
+  sent.set_text(std::string(cut(as_utf8(exit.text), limits::exit_text_bytes_max)));
   return sent;
 }
 
 Result<Exit, BadBytes> from_pb(const pb::Exit& sent) {
   TRY(kind, enumerator_from(sent.kind(), static_cast<int>(ExitKind::lost), "Exit.kind"));
   TRY(cause, enumerator_from(sent.cause(), static_cast<int>(StopCause::superseded), "Exit.cause"));
-  if (sent.text().size() > exit_text_bytes_max) return bad("Exit.text", "longer than 256 bytes");
+  if (sent.text().size() > limits::exit_text_bytes_max)
+    return bad("Exit.text", "longer than 256 bytes");
   return Exit{.kind = static_cast<ExitKind>(kind),
               .code = sent.code(),
               .cause = static_cast<StopCause>(cause),

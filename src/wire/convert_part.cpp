@@ -2,18 +2,17 @@
 
 #include <algorithm>
 
+#include "model/limits.h"
 #include "wire/convert.h"
 #include "wire/text.h"
 
 namespace keel {
 namespace {
 
-constexpr std::size_t name_bytes_max = 253;
-
 // Ids of nodes and devices are shown, logged and used as map keys: a name that hides something is
 // no name.
 bool is_plain_name(std::string_view text) {
-  return !text.empty() && text.size() <= name_bytes_max && printable(text) == text;
+  return !text.empty() && text.size() <= limits::name_bytes_max && printable(text) == text;
 }
 
 }  // namespace

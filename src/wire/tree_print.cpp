@@ -63,7 +63,7 @@ Tree tree_of_single(const Message& message, const FieldDescriptor& field) {
   }
 }
 
-// Lists are of messages, texts and enum values.
+// Lists are of messages, texts, enum values and numbers without a sign.
 Tree tree_of_list(const Message& message, const FieldDescriptor& field) {
   const Reflection& from = *message.GetReflection();
   Tree list{.kind = Tree::Kind::list};

@@ -73,6 +73,7 @@ TEST(Cancel, of_a_reserved_job_is_final_and_frees_its_devices) {
   Platform platform(patient());
   platform.start_keeld();
   platform.start_agent();
+  expect_a_job_on_all_devices_runs(platform);  // so the agent has been heard in full
   platform.agent().freeze();
   const std::string job = platform.submit(platform.gang(note_start, 2, 4));
   platform.await_state(job, "reserved");
@@ -88,6 +89,7 @@ TEST(Cancel, of_a_launching_job_stops_what_has_started) {
   platform.start_keeld();
   platform.start_agent("n1");
   platform.start_agent("n2");
+  expect_a_job_on_all_devices_runs(platform, 2);  // so both agents have been heard in full
   // Launching takes the word of both; one is made to miss the order to start.
   platform.agent("n1").freeze();
   const std::string job = platform.submit(platform.gang(stubborn(platform), 2, 8));

@@ -204,7 +204,7 @@ inline JobEvent Generator::job_event(std::size_t kind) {
       for (std::size_t i = count(3); i > 0; --i) event.slots.push_back(Slot{{word()}, devices()});
       return event;
     }
-    case 5: return Voided{token, reason(), instant()};
+    case 5: return Voided{token, reason(), instant(), number32(), text()};
     case 6: return TaskPrepared{token, number32()};
     case 7: return Launched{token};
     case 8: return TaskStarted{token, number32()};

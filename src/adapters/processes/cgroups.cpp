@@ -142,10 +142,10 @@ void kill_if_member(pid_t pid, const std::string& group) {
   if (!living) return;
   const Descriptor held = hold(living->who);
   const std::string name = group.substr(group.rfind('/'));
-  if (!held || get("/proc/" + std::to_string(pid) + "/cgroup").find(name) == std::string::npos) {
-    return;
-  }
-  signal_held(held, SIGKILL);
+  const std::string groups = get("/proc/" + std::to_string(pid) + "/cgroup");
+  const bool member =
+      groups.find(name + "\n") != std::string::npos || groups.find(name + "/") != std::string::npos;
+  if (held && member) signal_held(held, SIGKILL);
 }
 
 // A task of root can make groups below its own.
@@ -185,6 +185,7 @@ Result<Done, std::string> Cgroups::lock() {
   if (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0) {
     return base + ": is in use by another agent of this name";
   }
+  if (!exists(AT_FDCWD, base)) return base + ": was removed by an agent that just ended";
   lock_ = std::move(opened);
   return Done{};
 }
@@ -202,10 +203,7 @@ std::vector<std::string> Cgroups::tasks() const {
 }
 
 void Cgroups::leave() const {
-  for (const Hierarchy& hierarchy : hierarchies_) {
-    if (::rmdir(hierarchy.base.c_str()) != 0) continue;
-    ::rmdir(hierarchy.base.substr(0, hierarchy.base.rfind('/')).c_str());  // shared with others
-  }
+  for (const Hierarchy& hierarchy : hierarchies_) ::rmdir(hierarchy.base.c_str());
 }
 
 std::vector<std::string> Cgroups::groups_of(const std::string& task) const {
@@ -333,7 +331,8 @@ bool remove_groups(const std::vector<std::string>& groups) {
   bool gone = false;
   for (int tries = 0; !gone && tries < tries_max; ++tries) {
     if (tries > 0) ::usleep(10'000);
-    gone = std::ranges::all_of(groups, remove_group);
+    gone = true;
+    for (const std::string& group : groups) gone = remove_group(group) && gone;
   }
   return gone;
 }

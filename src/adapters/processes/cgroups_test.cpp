@@ -1,4 +1,4 @@
-// Limits that hold, and warnings where they cannot. Skipped where this host allows no groups.
+// Limits that hold, and warnings where they cannot.
 #include "adapters/processes/cgroups.h"
 
 #include <gmock/gmock.h>

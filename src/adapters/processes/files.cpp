@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 namespace keel {
 namespace {
@@ -39,6 +40,18 @@ Descriptor open_to_empty(int parent, const std::string& name) {
   return Descriptor(::openat(parent, name.c_str(), directory_flags));
 }
 
+// Moves a directory to a name in `top` that is free: whoever filled it may have guessed at ours.
+Result<Done, std::string> move_up(int from, const std::string& entry, int top, Removal& removal) {
+  for (bool opened = false;;) {
+    const std::string aside = ".keel-removed-" + std::to_string(removal.moved++);
+    if (::renameat2(from, entry.c_str(), top, aside.c_str(), RENAME_NOREPLACE) == 0) return Done{};
+    if (errno == EEXIST) continue;
+    // To move a directory is to write into it, which only root may in any case.
+    if (errno != EACCES || std::exchange(opened, true)) return failure(entry);
+    (void)::fchmodat(from, entry.c_str(), 0700, 0);  // The rename above tells whether it helped.
+  }
+}
+
 // Empties `name` in `top`: its files go, its directories move up into `top`, where their turn
 // comes. So two descriptors are enough for any depth.
 Result<Done, std::string> flatten(int top, const std::string& name, Removal& removal) {
@@ -51,8 +64,7 @@ Result<Done, std::string> flatten(int top, const std::string& name, Removal& rem
   for (const std::string& entry : names_in(fd.get())) {
     if (::unlinkat(fd.get(), entry.c_str(), 0) == 0) continue;
     if (errno != EISDIR && errno != EPERM) return failure(entry);
-    const std::string aside = ".keel-removed-" + std::to_string(removal.moved++);
-    if (::renameat(fd.get(), entry.c_str(), top, aside.c_str()) != 0) return failure(entry);
+    TRY(moved, move_up(fd.get(), entry, top, removal));
   }
   if (::unlinkat(top, name.c_str(), AT_REMOVEDIR) != 0) return failure(name);
   return Done{};

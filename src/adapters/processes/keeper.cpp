@@ -16,13 +16,13 @@
 #include "adapters/processes/cgroups.h"
 #include "adapters/processes/stop_word.h"
 #include "adapters/processes/task_files.h"
+#include "model/limits.h"
 #include "wire/convert.h"
 
 namespace keel {
 namespace {
 
 constexpr std::size_t read_bytes_max = 64 << 10;
-constexpr std::size_t exit_text_bytes_max = 256;
 constexpr std::size_t report_bytes_max = 16 << 10;
 
 // Files are read again this often even where no change of them is heard.
@@ -235,7 +235,8 @@ void Keeper::end_report() {
     const std::string text = report_.substr(begin + 2, end - begin - 2);
     if (report_[begin] == 'N') log_.note(text, wall_now());
     if (report_[begin] == 'E') {
-      ended_ = Exit{.kind = ExitKind::not_started, .text = text.substr(0, exit_text_bytes_max)};
+      ended_ =
+          Exit{.kind = ExitKind::not_started, .text = text.substr(0, limits::exit_text_bytes_max)};
     }
     begin = end + 1;
   }

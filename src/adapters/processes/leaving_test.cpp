@@ -152,5 +152,16 @@ TEST(Leaving, checkpoints_stay_for_the_next_attempt) {
   EXPECT_EQ(host.output(false, again), "17\n");
 }
 
+TEST(Leaving, whoever_guesses_the_names_of_a_removal_does_not_stop_it) {
+  const std::string top = new_directory();
+  const auto run = [&](const std::string& script) {
+    return std::system(("cd " + top + " && " + script).c_str());
+  };
+  ASSERT_EQ(run("mkdir -p .keel-removed-0/y/z a/b/c '!/b' && touch .keel-removed-1"), 0);
+  const auto removed = remove_tree(AT_FDCWD, top);
+  EXPECT_TRUE(removed) << removed.error();
+  EXPECT_FALSE(exists(AT_FDCWD, top));
+}
+
 }  // namespace
 }  // namespace keel

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "adapters/processes/furnish.h"
@@ -69,6 +70,13 @@ bool kill_remains(const Whereabouts& where) {
     ::usleep(10'000);
   }
   return false;
+}
+
+// As many as one look at a task takes at once.
+bool has_descriptors() {
+  std::array<Descriptor, 8> some;
+  for (Descriptor& one : some) one = Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return std::ranges::all_of(some, [](const Descriptor& one) { return bool{one}; });
 }
 
 bool is_among(const std::vector<Observed>& tasks, const TaskKey& key) {
@@ -193,6 +201,8 @@ void LocalRuntime::stop(const TaskKey& key, StopCause cause) {
 }
 
 std::vector<Observed> LocalRuntime::observe(const std::vector<StartedTask>& started) {
+  // Without descriptors nothing can be seen, and from that nothing may be concluded.
+  if (!has_descriptors()) return seen_;
   watch_.take();
   std::vector<Observed> all;
   for (const std::string& name : names_in(tasks_.get())) {
@@ -206,18 +216,23 @@ std::vector<Observed> LocalRuntime::observe(const std::vector<StartedTask>& star
   add_unrecorded(started, all);
   add_strays(all);
   std::ranges::sort(all, {}, &Observed::key);
+  seen_ = all;
   return all;
 }
 
-// A task that runs as the agent's own user can remove its directory. It must not get away with it.
+// A task that runs as the agent's own user can remove its records. It must not get away with it.
 void LocalRuntime::add_unrecorded(const std::vector<StartedTask>& started,
                                   std::vector<Observed>& all) const {
   for (const StartedTask& task : started) {
-    if (is_among(all, task.key)) continue;
+    const auto found = std::ranges::find(all, task.key, &Observed::key);
+    const bool forged =
+        found != all.end() && task.ran && found->phase == Observed::Phase::prepared;
+    if (found != all.end() && !forged) continue;
     const std::string name = print(task.key);
     const bool gone =
         kill_remains({.groups = cgroups_.groups_of(name), .mark = name, .uid = task.uid});
-    all.push_back({task.key, Observed::Phase::ended, lost("its directory is gone", gone)});
+    if (forged) all.erase(found);
+    all.push_back({task.key, Observed::Phase::ended, lost("its records are gone", gone)});
   }
 }
 

@@ -73,6 +73,7 @@ class LocalRuntime : public Runtime {
   FileCache files_;
   Watch watch_;
   Cgroups cgroups_;
+  std::vector<Observed> seen_;  // by the last observe()
 };
 
 }  // namespace keel

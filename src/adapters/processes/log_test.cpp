@@ -192,18 +192,15 @@ TEST(Log, a_full_disk_costs_lines_and_says_how_many) {
   ::umount2(outer.path.c_str(), MNT_DETACH);
 }
 
-TEST(Log, a_flood_blocks_nobody_and_stays_within_its_bounds) {
+TEST(Log, a_flood_stays_within_its_bounds) {
   Host host({.log_bytes_max = mebibytes(1)});
   host.start(host.order("head -c 209715200 /dev/zero | tr '\\0' 'x'; echo; echo the end; exit 7"));
   const pid_t shim = host.shim().pid;
   std::string status;
-  Instant longest_look{};
   while (host.observe()->phase != Observed::Phase::ended) {
     const std::string now = contents("/proc/" + std::to_string(shim) + "/status");
     if (now.find("VmHWM") != std::string::npos) status = now;
-    const Instant before = boot_now();
     (void)host.runtime().read_log(first_task, 0, 1 << 20);
-    longest_look.us = std::max(longest_look.us, (boot_now() - before).us);
     ::usleep(20'000);
   }
   EXPECT_EQ(host.await_end().code, 7);

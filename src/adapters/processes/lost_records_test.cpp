@@ -2,6 +2,7 @@
 // end is told as clean while something lives.
 #include <gmock/gmock.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 
 #include "adapters/processes/test_host.h"
 
@@ -40,7 +41,7 @@ TEST_P(LostDirectory, a_task_that_loses_its_directory_is_killed_and_lost) {
   await_ready(host);
   const Identity shim = host.shim();
   ASSERT_TRUE(remove_tree(AT_FDCWD, host.path(first_task)));
-  const std::vector<StartedTask> started{{first_task, order.owner.uid}};
+  const std::vector<StartedTask> started{{first_task, order.owner.uid, true}};
   std::optional<Observed> seen;
   ASSERT_TRUE(eventually([&] {
     seen = observed(host, started);
@@ -83,6 +84,26 @@ TEST(LostRecords, what_another_state_directory_started_is_seen_and_killed_only_b
   EXPECT_TRUE(eventually([&] {
     host.runtime().stop(first_task, StopCause::superseded);
     return !observed(host, {});
+  }));
+  EXPECT_FALSE(anybody_runs(word));
+}
+
+TEST(LostRecords, a_task_that_ran_and_looks_merely_prepared_is_killed_and_lost) {
+  Host host;
+  const std::string word = unique_word();
+  const PrepareOrder order = host.order(two_that_stay(word));
+  host.start(order);
+  await_ready(host);
+  ::kill(host.shim().pid, SIGKILL);
+  const auto task = open_directory(host.path(first_task));
+  ASSERT_TRUE(eventually([&] { return !is_locked(task->get()); }));
+  ASSERT_EQ(::unlink(host.path(first_task, shim_file).c_str()), 0);
+  EXPECT_EQ(observed(host, {{first_task, order.owner.uid, false}})->phase,
+            Observed::Phase::prepared);
+  EXPECT_TRUE(eventually([&] {
+    const auto seen = observed(host, {{first_task, order.owner.uid, true}});
+    EXPECT_EQ(seen->phase, Observed::Phase::ended);
+    return seen->exit.clean;
   }));
   EXPECT_FALSE(anybody_runs(word));
 }
@@ -130,6 +151,24 @@ TEST(LostRecords, a_task_is_stopped_also_while_the_disk_is_full) {
     EXPECT_EQ(host.await_end().cause, StopCause::canceled);
   }
   ::umount2(small.c_str(), MNT_DETACH);
+}
+
+TEST(LostRecords, an_agent_without_descriptors_concludes_nothing_from_what_it_cannot_see) {
+  Host host;
+  const PrepareOrder order = host.order("exec sleep 1000");
+  host.start(order);
+  ASSERT_TRUE(eventually([&] { return host.observe()->phase == Observed::Phase::running; }));
+  const std::vector<StartedTask> started{{first_task, order.owner.uid, true}};
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const Descriptor next(::open("/dev/null", O_RDONLY));
+  const rlimit few{static_cast<rlim_t>(next.get()) + 1, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto seen = host.runtime().observe(started);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].phase, Observed::Phase::running);
+  EXPECT_EQ(host.observe()->phase, Observed::Phase::running) << "and has killed nobody";
 }
 
 }  // namespace

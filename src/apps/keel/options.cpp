@@ -65,7 +65,8 @@ class Parser {
     app_.fallthrough();
     app_.set_help_flag("-h,--help", "Show what there is to say");
     app_.add_option("--socket", command_.where.socket,
-                    "Socket of keeld (default: $KEEL_SOCKET, then where keeld puts it)");
+                    "Socket of keeld (default: $KEEL_SOCKET, then $XDG_RUNTIME_DIR/keel/keeld.sock "
+                    "or /run/keel/keeld.sock)");
     app_.add_option("--server", command_.where.server, "unix:PATH, or HOST:PORT with a token");
     app_.add_option("--token-file", command_.where.token_file,
                     "File with the operator's token (default: $KEEL_TOKEN_FILE)");

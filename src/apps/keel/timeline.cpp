@@ -7,6 +7,7 @@
 #include "apps/keel/words.h"
 #include "core/lifecycle.h"
 #include "wire/convert.h"
+#include "wire/text.h"
 
 namespace keel::cli {
 namespace {
@@ -40,7 +41,11 @@ struct Words {
   std::string operator()(const Reserved&) const {
     return "attempt " + std::to_string(job.attempt.value) + " on " + nodes_of(job);
   }
-  std::string operator()(const Voided& event) const { return retried(event.reason); }
+  std::string operator()(const Voided& event) const {
+    if (event.text.empty()) return retried(event.reason);
+    return retried(event.reason) + "; task " + std::to_string(event.refused) + ": " +
+           printable(event.text);
+  }
   std::string operator()(const Rejected& event) const { return std::string(print(event.reason)); }
   std::string operator()(const Failed& event) const {
     return std::string(print(event.reason)) + end_of_failed_task(job);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "model/limits.h"
 #include "wire/quantity.h"
 
 namespace keel {
@@ -16,6 +17,10 @@ void add_duration(CLI::App& app, const std::string& name, Duration& value,
            const auto duration = parse_duration(text);
            if (!duration || *duration <= Duration{}) {
              throw CLI::ValidationError(name, "'" + text + "' is no duration, such as 90s or 30m");
+           }
+           if (*duration > limits::time_limit_max) {
+             throw CLI::ValidationError(
+                 name, "'" + text + "' is more than " + print(limits::time_limit_max));
            }
            value = *duration;
          },
