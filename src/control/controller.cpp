@@ -10,20 +10,8 @@
 namespace keel {
 namespace {
 
-constexpr Duration silence_check_every = seconds(1);
 constexpr Duration duty_round_every = seconds(10);
 constexpr Duration absence_min = seconds(3);  // turns are taken more often than that
-
-constexpr const char* another_agents_tasks =
-    "the node still has tasks of another agent; start that one again, with its state directory, or "
-    "wait until they have surely ended";
-
-// The shim of a node that cannot be heard has stopped its task by then: its lease, its grace and
-// the kill, on a clock that may run one per cent slow.
-Duration proof_of_loss(const Job& job, const Policy& policy) {
-  const Duration bound = policy.disconnect_stop + job.grace + policy.kill_bound;
-  return bound + Duration{bound.us / 100};
-}
 
 }  // namespace
 
@@ -32,6 +20,7 @@ Controller::Controller(const Policy& policy, Epoch epoch, const Loaded& loaded, 
   for (const Node& node : loaded.nodes) {
     state_.restore(node);
     last_heard_[node.inventory.id] = now;
+    note_devices(node.inventory);
   }
   for (const Job& job : loaded.jobs) {
     state_.restore(job);
@@ -116,136 +105,6 @@ void Controller::hear(const ReasonsInput& input, const Lookups&) {
   answer(input.ticket, std::move(reasons));
 }
 
-// What another agent has claimed is on a disk that this one does not know.
-bool Controller::holds_tasks_of_another(const NodeInventory& inventory) const {
-  const Node* node = state_.find(inventory.id);
-  return node != nullptr && node->inventory.agent_id != inventory.agent_id &&
-         !state_.jobs_on(inventory.id).empty();
-}
-
-void Controller::hear(const AgentConnected& input, const Lookups&) {
-  if (holds_tasks_of_another(input.inventory)) {
-    turn_.to_agents.push_back({input.node, input.session, ToAgent::Refuse{another_agents_tasks}});
-    return;
-  }
-  Session& session = sessions_[input.node];
-  if (input.session <= session.number) return;  // overtaken by a newer connection
-  session = {.number = input.session};
-  last_heard_.try_emplace(input.node, now_);  // leases grow by reports alone
-  update_placeable(input.node);
-  const Node* node = state_.find(input.node);
-  if (node == nullptr || node->inventory != input.inventory) {
-    record(input.node, NodeReported{input.inventory});
-  }
-  Agents::Welcome welcome{.epoch = epoch_,
-                          .floors = {},
-                          .disconnect_stop = policy_.disconnect_stop,
-                          .heartbeat = policy_.heartbeat};
-  for (const auto& [device, key] : state_.use_of(input.node).devices) {
-    welcome.floors.push_back({device, state_.find(key.job)->token});
-  }
-  turn_.to_agents.push_back({input.node, input.session, std::move(welcome)});
-}
-
-void Controller::hear(const AgentReported& input, const Lookups&) {
-  const auto session = sessions_.find(input.node);
-  if (session == sessions_.end() || session->second.number != input.session) return;
-  if (input.report.number <= session->second.last_report) return;  // overtaken: it is not so now
-  session->second.last_report = input.report.number;
-  last_heard_[input.node] = now_;
-  if (input.report.full) hear_in_full(input, session->second);
-  turn_.to_agents.push_back({input.node, input.session, ToAgent::Ack{input.report.number}});
-}
-
-void Controller::hear_in_full(const AgentReported& input, Session& session) {
-  const NodeId& node = input.node;
-  const auto& inventory = input.report.inventory;
-  if (inventory && state_.find(node)->inventory != *inventory) {
-    record(node, NodeReported{*inventory});
-  }
-  if (state_.find(node)->state == NodeState::unreachable) record(node, NodeHeard{});
-  resume_jobs_on(node);
-  const Told told = facts_told(node, input.report, state_, now_, policy_);
-  alarms_ += told.alarms.size();
-  for (const JobFact& fact : told.facts) {
-    record(fact.job, fact.event);
-    take_due_steps(fact.job);
-  }
-  session.heard_in_full = true;
-  // Something runs there that no claim tells of: on which devices, nobody knows.
-  session.has_strays = std::ranges::any_of(
-      input.report.tasks, [](const TaskReport& task) { return task.token == FencingToken{}; });
-  update_placeable(node);
-  const auto on_node = state_.jobs_on(node);
-  for (const auto& [job, count] : on_node) {
-    take_due_steps(job);
-    if (state_.find(job) == nullptr) continue;
-    for (const Duty& due : duties(*state_.find(job), state_, policy_)) {
-      if (due.node == node) send(due);
-    }
-  }
-  for (const Duty& order : orders_due(node, input.report, state_)) send(order);
-}
-
-void Controller::hear(const AgentGone& input, const Lookups&) {
-  const auto session = sessions_.find(input.node);
-  if (session == sessions_.end() || session->second.number != input.session) return;
-  sessions_.erase(session);
-  update_placeable(input.node);
-}
-
-// Jobs that were unknown for want of this node go on where they stood, once all their nodes speak.
-void Controller::resume_jobs_on(const NodeId& node) {
-  const auto on_node = state_.jobs_on(node);
-  for (const auto& [id, count] : on_node) {
-    const Job& job = *state_.find(id);
-    if (job.state != JobState::unknown) continue;
-    const bool all_heard = std::ranges::all_of(job.tasks, [&](const Task& task) {
-      return task.state == TaskState::settled || state_.find(task.node)->state == NodeState::ready;
-    });
-    if (!all_heard) continue;
-    record(id, Heard{});
-    take_due_steps(id);
-  }
-}
-
-void Controller::notice_silence() {
-  if (now_ < next_silence_check_) return;
-  next_silence_check_ = now_ + silence_check_every;
-  for (const auto& [node, heard] : last_heard_) {
-    if (now_ - heard < policy_.silence) continue;
-    if (state_.find(node)->state == NodeState::ready) {
-      record(node, NodeSilenced{});
-      update_placeable(node);
-    }
-    silence_jobs_on(node);
-    lose(node);
-  }
-}
-
-// Also those that came to need the node after it fell silent.
-void Controller::silence_jobs_on(const NodeId& node) {
-  const auto on_node = state_.jobs_on(node);
-  for (const auto& [job, count] : on_node) {
-    const JobState state = state_.find(job)->state;
-    const bool affected = state == JobState::launching || state == JobState::running ||
-                          state == JobState::preempting || state == JobState::finishing;
-    if (affected) record(job, Silenced{});
-  }
-}
-
-// Gives up what a silent node ran, once it is proved that nothing of it can be running any more.
-void Controller::lose(const NodeId& node) {
-  const Duration silent = now_ - last_heard_[node];
-  const auto on_node = state_.jobs_on(node);
-  for (const auto& [id, count] : on_node) {
-    const Job& job = *state_.find(id);
-    if (job.state == JobState::reserved || silent < proof_of_loss(job, policy_)) continue;
-    for (const JobFact& fact : facts_of_loss(job, node)) record(fact.job, fact.event);
-    take_due_steps(id);
-  }
-}
-
 void Controller::schedule() {
   std::size_t looked_at = 0;
   pass_unfinished_ = false;
@@ -308,7 +167,12 @@ bool Controller::record(JobId id, JobEvent event) {
   return true;
 }
 
+void Controller::note_devices(const NodeInventory& inventory) {
+  for (const Device& device : inventory.devices) device_places_[device.id] = inventory.id;
+}
+
 void Controller::record(const NodeId& node, NodeEvent event) {
+  if (const auto* reported = std::get_if<NodeReported>(&event)) note_devices(reported->inventory);
   NodeFact fact{node, std::move(event)};
   state_.apply(now_, fact);
   turn_.batch.events.push_back({state_.seq(), now_, std::move(fact)});

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
 #include <variant>
 #include <vector>
@@ -83,6 +84,9 @@ class Controller {
   void hear(const AgentReported& input, const Lookups& lookups);
   void hear(const AgentGone& input, const Lookups& lookups);
 
+  void note_devices(const NodeInventory& inventory);
+  std::optional<std::string> claimed_elsewhere(const NodeInventory& inventory) const;
+  void refuse(const NodeId& node, SessionNo session, std::string why);
   bool holds_tasks_of_another(const NodeInventory& inventory) const;
   void note_absence(Instant now);
   void hear_in_full(const AgentReported& input, Session& session);
@@ -109,6 +113,7 @@ class Controller {
   State state_;
   std::map<NodeId, Session> sessions_;
   std::map<NodeId, Instant> last_heard_;
+  std::map<DeviceId, NodeId> device_places_;
   Placeable placeable_;
   Cursor cursor_;
   bool pass_unfinished_{};

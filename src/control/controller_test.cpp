@@ -442,5 +442,38 @@ TEST(Controller, a_job_that_came_to_its_end_after_a_node_fell_silent_is_given_up
   EXPECT_EQ(world.state(1), JobState::queued) << "its outputs are gone with the node";
 }
 
+TEST(Controller, a_device_is_on_one_node) {
+  World world;
+  world.connect();
+  world.report({});
+  const NodeId n2{"n2"};
+  const NodeInventory twin{.id = n2, .agent_id = "other", .devices = {{.id = {"g3"}}}};
+  world.turn({AgentConnected{n2, {2}, twin}});
+  ASSERT_TRUE(refused(world.last));
+  EXPECT_NE(std::get<ToAgent::Refuse>(world.last.to_agents.back().message).why.find("g3"),
+            std::string::npos);
+  EXPECT_EQ(world.controller.state().find(n2), nullptr) << "nothing is stored of it";
+  world.turn({AgentGone{n1, {1}}});
+  world.pass(world.policy.silence);
+  world.turn({AgentConnected{n2, {3}, twin}});
+  EXPECT_FALSE(refused(world.last)) << "it was carried over";
+  world.connect({4});
+  EXPECT_TRUE(refused(world.last)) << "and is not where it was";
+}
+
+TEST(Controller, a_device_that_turns_up_in_a_report_is_looked_at_as_well) {
+  World world;
+  world.connect();
+  world.report({});
+  const NodeId n2{"n2"};
+  NodeInventory second{.id = n2, .agent_id = "other"};
+  world.turn({AgentConnected{n2, {2}, second}});
+  ASSERT_FALSE(refused(world.last));
+  second.devices = {{.id = {"g3"}}};
+  world.turn({AgentReported{n2, {2}, {{1}, true, second, {}}}});
+  EXPECT_TRUE(refused(world.last));
+  EXPECT_TRUE(world.controller.state().find(n2)->inventory.devices.empty());
+}
+
 }  // namespace
 }  // namespace keel
