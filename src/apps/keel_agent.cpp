@@ -100,14 +100,15 @@ std::vector<Device> devices_of(const AgentOptions& options) {
   return or_exit(EmulatedDevices::parse(description, options.name)).list();
 }
 
-NodeInventory inventory_of(const AgentOptions& options, std::vector<std::string> warnings) {
+NodeInventory inventory_of(const AgentOptions& options, const std::vector<Device>& devices,
+                           std::vector<std::string> warnings) {
   return {.id = {options.name},
           .agent_id = or_exit(agent_id(options.state)).digits,
           .boot_id = boot_id(),
           .address = options.address,
           .cpu = {::sysconf(_SC_NPROCESSORS_ONLN) * 1000},
           .memory = {::sysconf(_SC_PHYS_PAGES) * ::sysconf(_SC_PAGESIZE)},
-          .devices = devices_of(options),
+          .devices = devices,
           .warnings = std::move(warnings)};
 }
 
@@ -151,6 +152,7 @@ int run(const AgentOptions& options) {
     say("--shim: " + options.shim + ": " + std::strerror(errno));
     return 1;
   }
+  const std::vector<Device> devices = devices_of(options);
   raise_descriptor_limit();
   hold_state(options.state);
   const auto runtime = or_exit(LocalRuntime::open(
@@ -165,7 +167,7 @@ int run(const AgentOptions& options) {
        .runtime = *runtime,
        .wake = [prepared] { ::eventfd_write(prepared, 1); }});
   BootClock clock;
-  NodeInventory inventory = inventory_of(options, runtime->warnings());
+  NodeInventory inventory = inventory_of(options, devices, runtime->warnings());
   for (const std::string& warning : inventory.warnings) say("warning: " + warning);
   say("node " + options.name + ", " + std::to_string(inventory.devices.size()) + " devices" +
       (options.devices.empty() ? "" : " (" + options.devices + ")"));

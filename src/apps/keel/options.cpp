@@ -45,6 +45,14 @@ struct Bounds {
 };
 
 // A number of the command line's own, with the same words as a field of a job file.
+// An unset variable of a script must not undo the promise that a key is.
+CLI::Validator something() {
+  return {[](const std::string& text) {
+            return text.empty() ? "is empty; leave it out, or say something" : "";
+          },
+          ""};
+}
+
 CLI::Validator whole_within(const Bounds& bounds) {
   const auto fault = [bounds](const std::string& text) {
     const auto number = parse_whole(text);
@@ -111,7 +119,8 @@ class Parser {
     for (CLI::App* sub : {&submit, &run}) {
       sub->add_option("-f,--filename", command_.said.file, "Job file in YAML or JSON; - for stdin");
       sub->add_option("--key", command_.said.key,
-                      "Your own name for this submission: the same key never makes a second job");
+                      "Your own name for this submission: the same key never makes a second job")
+          ->check(something());
       sub->add_option("--env", command_.said.env, "NAME=VALUE, or NAME for the value it has here")
           ->allow_extra_args(false);
       sub->add_option("--label", command_.said.labels, "NAME=VALUE")->allow_extra_args(false);

@@ -43,6 +43,12 @@ TEST(Options, values_are_taken_as_they_are) {
   EXPECT_EQ(command.said.key, "k");
 }
 
+TEST(Options, an_empty_key_is_no_key) {
+  const auto no = refused({"submit", "--key", "", "--", "true"});
+  EXPECT_EQ(no.code, exit_usage);
+  EXPECT_THAT(no.text, HasSubstr("--key"));
+}
+
 TEST(Options, where_the_control_plane_is_may_stand_before_or_behind_the_verb) {
   EXPECT_EQ(parsed({"--socket", "/s", "nodes"}).where.socket, "/s");
   EXPECT_EQ(parsed({"nodes", "--socket", "/s"}).where.socket, "/s");
