@@ -13,6 +13,7 @@ TEST(AgentId, is_drawn_once_for_each_state_directory) {
   EXPECT_EQ(id->digits.size(), 32U);
   EXPECT_EQ(agent_id(one)->digits, id->digits);
   EXPECT_NE(agent_id(other)->digits, id->digits);
+  for (const std::string& state : {one, other}) (void)remove_tree(AT_FDCWD, state);
 }
 
 TEST(AgentId, a_damaged_one_is_not_replaced) {
@@ -21,6 +22,7 @@ TEST(AgentId, a_damaged_one_is_not_replaced) {
     std::ofstream(state + "/agent-id") << content;
     EXPECT_FALSE(agent_id(state)) << content;
     EXPECT_EQ(contents(state + "/agent-id"), content);
+    (void)remove_tree(AT_FDCWD, state);
   }
 }
 

@@ -320,9 +320,7 @@ void LocalRuntime::release(const TaskKey& key) {
   // file.
   const auto lock = take_lock(task->get());
   if (!lock && exists(task->get(), lock_file)) return;
-  if (const auto launch = read_launch(task->get())) {
-    (void)remove_groups({launch->cgroups().begin(), launch->cgroups().end()});
-  }
+  (void)remove_groups(cgroups_.groups_of(print(key)));  // Else they are found again, and removed.
   // Each step is tried again by the next release as long as the launch file is there.
   if (!set_outputs_aside(state_.get(), task->get(), key)) return;
   for (const char* name : {work_directory, scratch_directory, stop_file, lease_file, shim_file}) {

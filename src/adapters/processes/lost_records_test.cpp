@@ -116,6 +116,7 @@ TEST(LostRecords, two_agents_of_one_name_do_not_share_a_host) {
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error(), HasSubstr("is in use by another agent"));
   host.restart();  // the first one may come back
+  (void)remove_tree(AT_FDCWD, other.state);
 }
 
 TEST(LostRecords, a_task_whose_shim_cannot_be_started_is_lost_and_never_starts_late) {
@@ -151,6 +152,7 @@ TEST(LostRecords, a_task_is_stopped_also_while_the_disk_is_full) {
     EXPECT_EQ(host.await_end().cause, StopCause::canceled);
   }
   ::umount2(small.c_str(), MNT_DETACH);
+  ::rmdir(small.c_str());
 }
 
 TEST(LostRecords, an_agent_without_descriptors_concludes_nothing_from_what_it_cannot_see) {
