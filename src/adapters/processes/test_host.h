@@ -92,6 +92,7 @@ class Host {
       for (const Observed& task : runtime_->observe({})) runtime_->release(task.key);
       ::usleep(10'000);
     }
+    runtime_->release(first_task);  // also where it could not be prepared
     (void)remove_tree(AT_FDCWD, place_.state);
   }
 
