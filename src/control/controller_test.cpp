@@ -59,6 +59,14 @@ struct World {
             .said = Digest{{said}},
             .spec = spec};
   }
+  // Job 1, of one task with as many GPUs, running on the node.
+  void run_a_job(std::uint32_t gpus) {
+    connect();
+    report({});
+    turn({submit(1, gpus)});
+    report(all({1}, TaskPhase::prepared));
+    report(all({1}, TaskPhase::running));
+  }
   JobState state(std::uint64_t job) const { return rows.at({job}).state; }
   std::vector<TaskReport> all(JobId id, TaskPhase phase, Exit exit = {.clean = true}) const {
     std::vector<TaskReport> tasks;
@@ -196,11 +204,7 @@ TEST(Controller, one_failed_task_stops_the_gang_and_the_job_names_it) {
 
 TEST(Controller, a_silent_node_leaves_its_job_unknown_and_its_return_brings_it_back) {
   World world;
-  world.connect();
-  world.report({});
-  world.turn({world.submit(1, 1)});
-  world.report(world.all({1}, TaskPhase::prepared));
-  world.report(world.all({1}, TaskPhase::running));
+  world.run_a_job(1);
   world.pass(world.policy.silence);
   EXPECT_EQ(world.state(1), JobState::unknown);
   EXPECT_EQ(world.controller.state().find(n1)->state, NodeState::unreachable);
@@ -211,11 +215,7 @@ TEST(Controller, a_silent_node_leaves_its_job_unknown_and_its_return_brings_it_b
 
 TEST(Controller, a_job_is_started_over_only_after_the_proof_that_it_was_stopped) {
   World world;
-  world.connect();
-  world.report({});
-  world.turn({world.submit(1, 1)});
-  world.report(world.all({1}, TaskPhase::prepared));
-  world.report(world.all({1}, TaskPhase::running));
+  world.run_a_job(1);
   const Duration bound = world.policy.disconnect_stop + world.policy.kill_bound;
   world.pass(bound);
   EXPECT_EQ(world.state(1), JobState::unknown) << "its clock may run slow";
@@ -226,11 +226,7 @@ TEST(Controller, a_job_is_started_over_only_after_the_proof_that_it_was_stopped)
 
 TEST(Controller, its_own_absence_is_nobodys_silence) {
   World world;
-  world.connect();
-  world.report({});
-  world.turn({world.submit(1, 1)});
-  world.report(world.all({1}, TaskPhase::prepared));
-  world.report(world.all({1}, TaskPhase::running));
+  world.run_a_job(1);
   world.now = world.now + hours(5);
   world.turn();
   EXPECT_EQ(world.state(1), JobState::running);
@@ -241,11 +237,7 @@ TEST(Controller, its_own_absence_is_nobodys_silence) {
 
 TEST(Controller, connecting_again_and_again_is_not_being_heard) {
   World world;
-  world.connect();
-  world.report({});
-  world.turn({world.submit(1, 1)});
-  world.report(world.all({1}, TaskPhase::prepared));
-  world.report(world.all({1}, TaskPhase::running));
+  world.run_a_job(1);
   for (std::uint64_t session = 2; session <= 2 + 10; ++session) {
     world.pass(seconds(1));
     world.connect({session});
@@ -347,11 +339,7 @@ bool refused(const Turn& turn) {
 
 TEST(Controller, an_agent_that_lost_its_disk_waits_until_what_ran_there_has_surely_ended) {
   World world;
-  world.connect();
-  world.report({});
-  world.turn({world.submit(1, 4)});
-  world.report(world.all({1}, TaskPhase::prepared));
-  world.report(world.all({1}, TaskPhase::running));
+  world.run_a_job(4);
   world.turn({AgentGone{n1, {1}}});
   world.connect({2}, "second");
   EXPECT_TRUE(refused(world.last));
@@ -401,11 +389,7 @@ TEST(Controller, a_node_that_holds_nothing_may_get_another_agent) {
 
 TEST(Controller, a_report_that_was_overtaken_is_not_heard) {
   World world;
-  world.connect();
-  world.report({});
-  world.turn({world.submit(1, 4)});
-  world.report(world.all({1}, TaskPhase::prepared));
-  world.report(world.all({1}, TaskPhase::running));
+  world.run_a_job(4);
   const std::uint64_t latest = world.reports;
   world.reports = 0;
   world.report({});  // number 1 once more: it knew nothing of the job
@@ -428,11 +412,7 @@ TEST(Controller, a_node_where_something_runs_without_a_claim_gets_nothing_new) {
 
 TEST(Controller, a_job_that_came_to_its_end_after_a_node_fell_silent_is_given_up_in_time_as_well) {
   World world;
-  world.connect();
-  world.report({});
-  world.turn({world.submit(1, 1)});
-  world.report(world.all({1}, TaskPhase::prepared));
-  world.report(world.all({1}, TaskPhase::running));
+  world.run_a_job(1);
   world.report(world.all({1}, TaskPhase::ended));
   EXPECT_EQ(world.state(1), JobState::finishing);
   world.turn({AgentGone{n1, {1}}});
