@@ -22,8 +22,6 @@ class Patience {
   // After a success.
   void restore() { began_.reset(); }
 
-  bool is_waiting() const { return began_.has_value(); }
-
  private:
   std::chrono::milliseconds limit_;
   std::optional<std::chrono::steady_clock::time_point> began_;
