@@ -5,6 +5,7 @@
 
 #include "agent/environment.h"
 #include "base/check.h"
+#include "base/plant.h"
 
 namespace keel {
 namespace {
@@ -36,6 +37,10 @@ AgentCore::AgentCore(NodeInventory inventory, Claims::Kept kept)
     : inventory_(std::move(inventory)), floors_(std::move(kept.floors)) {
   for (Claim& claim : kept.claims) {
     const TaskKey key = claim.key;
+    // A claim is written before the floors that follow from it.
+    for (const DeviceId& device : claim.order.devices) {
+      floors_[device] = std::max(floors_[device], claim.token);
+    }
     claims_.emplace(key, std::move(claim));
   }
 }
@@ -58,20 +63,29 @@ std::vector<AgentAction> AgentCore::unkept(std::span<const AgentAction> undone,
       if (found == claims_.end()) continue;
       Claim& claim = found->second;
       unwritten_.insert(claim.key);
-      if (claim.phase != TaskPhase::preparing) continue;
-      claim.phase = TaskPhase::refused;
-      claim.refusal = Reason::prepare_failed;
-      claim.text = "the claim cannot be kept: " + why;
+      give_up(claim, why);
     } else if (std::holds_alternative<WriteFloors>(action)) {
       floors_unwritten_ = true;
     } else if (const auto* begin = std::get_if<BeginPrepare>(&action)) {
       in_flight_.erase(begin->order.key);
+      if (const auto found = claims_.find(begin->order.key); found != claims_.end()) {
+        give_up(found->second, why);
+      }
     } else if (!std::holds_alternative<StartTask>(action) &&
                !std::holds_alternative<CommitTask>(action)) {
       actions.push_back(action);
     }
   }
   return actions;
+}
+
+// What cannot be remembered is not begun.
+void AgentCore::give_up(Claim& claim, const std::string& why) {
+  if (claim.phase != TaskPhase::preparing) return;
+  claim.phase = TaskPhase::refused;
+  claim.refusal = Reason::prepare_failed;
+  claim.text = "the claim cannot be kept: " + why;
+  unwritten_.insert(claim.key);
 }
 
 void AgentCore::write_unwritten(Instant now, Actions& actions) {
@@ -93,11 +107,10 @@ std::vector<AgentAction> AgentCore::told(const Duty& duty, ReportNo answers, con
   if (claim != nullptr && claim->token != duty.token) return actions;
   if (const auto* order = std::get_if<Prepare>(&duty.kind)) {
     check(spec != nullptr, "a PREPARE brings its spec");
-    if (claim == nullptr) {
-      prepare(duty, *order, *sent + order->claim_for, *spec, now, actions);
-    } else {
-      report_changed_ = true;  // the same attempt: the answer is repeated
-    }
+    // Said again, it needs no answer: what has changed is reported anyhow, and an answer to each
+    // repetition would be answered by one more.
+    if (claim == nullptr) prepare(duty, *order, *sent + order->claim_for, *spec, now, actions);
+    if (planted(Plant::answer_to_each_repetition)) report_changed_ = true;
     return actions;
   }
   if (claim == nullptr) return actions;  // the next full report says that there is none
@@ -136,9 +149,10 @@ void AgentCore::prepare(const Duty& duty, const Prepare& order, Instant until, c
           actions);
     }
   }
+  // The claim first: an agent that dies in between has claimed, and does not refuse its own token.
+  write(claim, actions);
   for (const DeviceId& device : order.devices) floors_[device] = duty.token;
   if (!order.devices.empty()) actions.push_back(WriteFloors{});
-  write(claim, actions);
   begin(claim, actions);
   claims_.emplace(claim.key, std::move(claim));
 }
@@ -151,11 +165,13 @@ std::optional<std::string> AgentCore::held_by_another(const Duty& duty,
                                           [&](const Device& one) { return one.id == device; });
     if (!here) return device.uuid + " is not on this host";
     const auto floor = floors_.find(device);
+    if (planted(Plant::token_not_compared)) continue;
     if (floor != floors_.end() && duty.token <= floor->second) {
       return device.uuid + " was claimed with a later token";
     }
   }
   for (const auto& [key, other] : claims_) {
+    if (planted(Plant::token_not_compared)) continue;
     const bool may_run = other.started || other.token >= duty.token;
     if (is_live(other) && may_run && shares_a_device(other, order)) {
       return "a device of it is held by " + print(key);
@@ -189,7 +205,7 @@ void AgentCore::start(Claim& claim, Instant now, Actions& actions) {
   if (!claim.started && claim.claim_until <= now) return;  // tick gives it up
   if (!claim.started || unwritten_.contains(claim.key)) {
     claim.started = true;
-    write(claim, actions);
+    if (!planted(Plant::started_not_written)) keep(claim, actions);
   }
   // A shim that is there already is left alone, so saying START twice starts once.
   actions.push_back(StartTask{claim.key, lease_});
@@ -197,20 +213,21 @@ void AgentCore::start(Claim& claim, Instant now, Actions& actions) {
 
 void AgentCore::stop(Claim& claim, StopCause cause, Actions& actions) {
   if (!is_live(claim)) return;
-  if (!claim.started) {
+  if (!claim.started || planted(Plant::stop_taken_for_the_end)) {
     end(claim, {.kind = ExitKind::not_started, .cause = cause, .clean = true}, actions);
     return;
   }
   if (!claim.stop) {
     claim.stop = cause;
-    write(claim, actions);
+    keep(claim, actions);
   }
   actions.push_back(StopTask{claim.key, *claim.stop});
 }
 
 void AgentCore::release(Claim& claim, Actions& actions) {
   const bool may_run = is_live(claim) && claim.started;
-  if (may_run) return;
+  // Said again later: after what ran, its floor is on disk before its claim goes.
+  if (may_run || (claim.started && floors_unwritten_)) return;
   const TaskKey key = claim.key;
   let_go(key, actions);
   actions.push_back(EraseClaim{key});
@@ -258,6 +275,7 @@ std::vector<AgentAction> AgentCore::observed(const std::vector<Observed>& tasks)
 // Nobody here has claimed them, so they must not run. An agent that was not accepted may be the
 // wrong one for this host, and touches nothing that runs.
 void AgentCore::observe_strays(const std::vector<Observed>& tasks, Actions& actions) {
+  if (planted(Plant::lost_disk_not_noticed)) return;
   std::set<TaskKey> strays;
   for (const Observed& task : tasks) {
     if (claims_.contains(task.key)) continue;
@@ -305,6 +323,9 @@ void AgentCore::observe(Claim& claim, const Observed* task, Actions& actions) {
     case Observed::Phase::ended:
       if (claim.phase == TaskPhase::ended && claim.exit == task->exit) return;
       end(claim, task->exit, actions);
+      if (planted(Plant::lost_taken_for_success) && task->exit.kind == ExitKind::lost) {
+        end(claim, {.kind = ExitKind::exited, .clean = true}, actions);
+      }
       return;
   }
   check(false, "every phase is observed");
@@ -333,9 +354,13 @@ Instant AgentCore::next_wake() const {
   return wake;
 }
 
-void AgentCore::write(const Claim& claim, Actions& actions) {
+void AgentCore::keep(const Claim& claim, Actions& actions) {
   actions.push_back(WriteClaim{claim});
   unwritten_.erase(claim.key);
+}
+
+void AgentCore::write(const Claim& claim, Actions& actions) {
+  keep(claim, actions);
   report_changed_ = true;
 }
 

@@ -126,10 +126,12 @@ class AgentCore {
   void observe(Claim& claim, const Observed* task, Actions& actions);
   void observe_strays(const std::vector<Observed>& tasks, Actions& actions);
   bool is_owing() const { return floors_unwritten_ || !unwritten_.empty(); }
+  void give_up(Claim& claim, const std::string& why);
   void write_unwritten(Instant now, Actions& actions);
   void extend_leases(Actions& actions);
   std::optional<Instant> sent_at(ReportNo number) const;
-  void write(const Claim& claim, Actions& actions);
+  void keep(const Claim& claim, Actions& actions);   // what no report tells
+  void write(const Claim& claim, Actions& actions);  // and report it
   void begin(const Claim& claim, Actions& actions);
   void let_go(const TaskKey& key, Actions& actions);
 

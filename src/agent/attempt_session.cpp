@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "agent/attempt.h"
+#include "base/plant.h"
 
 namespace keel {
 namespace {
@@ -27,7 +28,8 @@ std::vector<AgentAction> AgentCore::welcomed(const AgentTerms& terms, Instant) {
   bool raised = false;
   for (const auto& [device, token] : terms.floors) {
     // The live reservation itself may still have to be prepared here: only what is older is over.
-    const FencingToken floor{token.value == 0 ? 0 : token.value - 1};
+    FencingToken floor{token.value == 0 ? 0 : token.value - 1};
+    if (planted(Plant::equal_token_refused)) floor = token;
     if (floors_[device] >= floor) continue;
     floors_[device] = floor;
     raised = true;
@@ -36,10 +38,11 @@ std::vector<AgentAction> AgentCore::welcomed(const AgentTerms& terms, Instant) {
   return {WriteFloors{}};
 }
 
-std::vector<AgentAction> AgentCore::acknowledged(ReportNo number, Instant) {
+std::vector<AgentAction> AgentCore::acknowledged(ReportNo number, Instant now) {
   Actions actions;
   if (const auto sent = sent_at(number)) {
-    lease_ = std::max(lease_, *sent + disconnect_stop_);
+    const Instant from = planted(Plant::lease_from_the_wrong_clock) ? now : *sent;
+    lease_ = std::max(lease_, from + disconnect_stop_);
     extend_leases(actions);
   }
   return actions;

@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "base/check.h"
+#include "base/plant.h"
 
 namespace keel {
 namespace {
@@ -40,6 +41,7 @@ std::optional<Due> due(const ShimState& state, const ShimTerms& terms, const Shi
   if (state.phase == running && seen.now >= limit_notice(state, terms)) {
     return Due{StopCause::time_limit, std::min(limit_end(state, terms), at_latest)};
   }
+  if (planted(Plant::lease_ignored)) return std::nullopt;
   if (seen.now >= seen.lease) return Due{StopCause::lease, at_latest};
   return std::nullopt;
 }
@@ -61,11 +63,11 @@ ShimStep finish(ShimState state, const ShimSeen& seen) {
 
 ShimStep go_on_killing(ShimState state, const ShimTerms& terms, const ShimSeen& seen) {
   if (seen.ended && !seen.left) return finish(state, seen);
-  ShimOrders orders{.kill = true};
+  ShimOrders orders{.kill = !planted(Plant::never_killed)};
   const Duration spent = seen.now - state.killing_since;
   if (state.phase == killing && spent >= terms.kill_bound) {
     state.phase = unclean;
-    state.recorded = final_exit(state, seen, false);
+    state.recorded = final_exit(state, seen, planted(Plant::unclean_end_said_clean));
     orders.record = state.recorded;
   }
   const Duration pause = state.phase == unclean ? look_for_ever

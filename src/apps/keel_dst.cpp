@@ -1,101 +1,144 @@
 // keel-dst: plays simulated worlds, one for each seed, and looks for a promise that does not hold.
-#include <CLI/CLI.hpp>
-#include <chrono>
-#include <iostream>
-#include <map>
-#include <string>
+#include <unistd.h>
 
-#include "sim/checkers/violation.h"
-#include "sim/world.h"
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <iomanip>
+#include <iostream>
+#include <string>
+#include <thread>
+
+#include "apps/dst/planted.h"
+#include "apps/dst/play.h"
+#include "sim/plants.h"
 
 namespace {
 
 using namespace keel;
 
 struct Options {
-  std::uint64_t first = 1;
-  std::uint64_t last = 100;
-  std::optional<std::uint64_t> one;
+  std::string seeds = "1..100";
+  std::optional<std::uint64_t> seed;
+  unsigned threads = std::max(1U, std::thread::hardware_concurrency());
+  std::string plant;
+  bool list_plants{};
+  bool try_plants{};
   bool trace{};
+  bool drop_caches{};
   bool json{};
 };
 
-struct Sums {
-  std::uint64_t seeds{};
-  std::uint64_t violations{};
-  Duration simulated{};
-  std::array<std::uint64_t, sim::fault_count> faults{};
-  std::map<std::string, std::uint64_t> transitions;
-};
-
-// The digest of what happened; nothing where a promise was broken.
-std::optional<std::uint64_t> play(std::uint64_t seed, bool trace, Sums& sums) {
-  sim::World world(seed, trace ? &std::cout : nullptr);
-  std::optional<std::uint64_t> digest;
-  try {
-    world.run();
-    digest = world.trace.digest();
-  } catch (const sim::Violation& violation) {
-    ++sums.violations;
-    std::cout << "seed " << seed << ": " << violation.what() << "\n";
+// "FIRST..LAST", or nothing where it is not that.
+std::optional<dst::Range> parse(const std::string& text) {
+  const std::size_t dots = text.find("..");
+  if (dots == std::string::npos) return std::nullopt;
+  dst::Range range;
+  const auto number = [](std::string_view digits, std::uint64_t& value) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc{} && end == digits.data() + digits.size();
+  };
+  const std::string_view all = text;
+  if (!number(all.substr(0, dots), range.first) || !number(all.substr(dots + 2), range.last)) {
+    return std::nullopt;
   }
-  ++sums.seeds;
-  sums.simulated = sums.simulated + (world.agenda.now() - Instant{});
-  for (std::size_t i = 0; i < sim::fault_count; ++i) sums.faults[i] += world.faults.counts()[i];
-  for (const auto& [edge, count] : world.checkers.jobs.transitions()) {
-    sums.transitions[edge] += count;
-  }
-  return digest;
+  // The number after the last one is where a thread stops.
+  const bool in_order = 0 < range.first && range.first <= range.last;
+  return in_order && range.last <= UINT64_MAX / 2 ? std::optional(range) : std::nullopt;
 }
 
-void print_json(const Sums& sums, double seconds_taken) {
-  const double hours_simulated = static_cast<double>(sums.simulated.us) / 3.6e9;
-  std::cout << "{\"seeds\": " << sums.seeds << ", \"violations\": " << sums.violations
-            << ", \"simulated_hours\": " << hours_simulated
-            << ", \"speed\": " << hours_simulated * 3600 / seconds_taken << ", \"faults\": {";
-  for (std::size_t i = 0; i < sim::fault_count; ++i) {
-    std::cout << (i == 0 ? "" : ", ") << "\"" << sim::name_of(static_cast<sim::Fault>(i))
-              << "\": " << sums.faults[i];
-  }
-  std::cout << "}, \"transitions\": {";
+template <class Counts>
+void print_counts(const char* name, const Counts& counts) {
+  std::cout << ", \"" << name << "\": {";
   const char* comma = "";
-  for (const auto& [edge, count] : sums.transitions) {
-    std::cout << comma << "\"" << edge << "\": " << count;
+  for (const auto& [what, count] : counts) {
+    std::cout << comma << "\"" << what << "\": " << count;
     comma = ", ";
   }
-  std::cout << "}}" << std::endl;
+  std::cout << "}";
+}
+
+void print_json(const dst::Sums& sums, double seconds_taken) {
+  const double hours_simulated = static_cast<double>(sums.simulated.us) / 3.6e9;
+  std::vector<std::pair<std::string_view, std::uint64_t>> faults;
+  for (std::size_t i = 0; i < sim::fault_count; ++i) {
+    faults.emplace_back(sim::name_of(static_cast<sim::Fault>(i)), sums.faults.at(i));
+  }
+  std::cout << "{\"seeds\": " << sums.seeds << ", \"violations\": " << sums.violations.size()
+            << ", \"simulated_hours\": " << hours_simulated
+            << ", \"speed\": " << hours_simulated * 3600 / seconds_taken
+            << ", \"seconds\": " << seconds_taken;
+  print_counts("faults", faults);
+  print_counts("transitions", sums.transitions);
+  std::cout << "}" << std::endl;
+}
+
+// A promise of the code itself, broken, ends the process: say where it was.
+void say_seed(int) {
+  const std::string text = "keel-dst: in seed " + std::to_string(dst::seed_under_way()) + "\n";
+  (void)!write(STDERR_FILENO, text.data(), text.size());
+}
+
+int play(const Options& options, const dst::Range& range) {
+  std::signal(SIGABRT, say_seed);
+  const auto began = std::chrono::steady_clock::now();
+  dst::Sums sums;
+  if (options.trace) {
+    for (std::uint64_t seed = range.first; seed <= range.last; ++seed)
+      dst::play(seed, {true, options.drop_caches}, sums);
+  } else {
+    const std::uint64_t all = range.last - range.first + 1;
+    const bool person = isatty(STDERR_FILENO) != 0;
+    sums = dst::play_all(range, options.threads, [&](std::uint64_t done) {
+      if (person) std::cerr << "\r" << done << " of " << all << " seeds " << std::flush;
+    });
+    if (person) std::cerr << "\r\033[K";
+  }
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
+  for (const auto& [seed, what] : sums.violations) {
+    std::cout << "seed " << seed << ": " << what << "\n";
+  }
+  if (!options.json && !options.trace) {
+    std::cout << sums.seeds << " seeds, " << sums.violations.size() << " violations\n";
+  }
+  if (options.json) print_json(sums, taken.count());
+  return sums.violations.empty() ? 0 : 1;
+}
+
+int list_plants() {
+  for (const sim::PlantKind& kind : sim::all_plants()) {
+    std::cout << std::left << std::setw(32) << kind.name << kind.what << "\n";
+  }
+  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  std::string range = "1..100";
   CLI::App app("Plays simulated worlds and looks for a promise that does not hold.");
-  app.add_option("--seeds", range, "which worlds: FIRST..LAST");
-  app.add_option("--seed", options.one, "one world");
-  app.add_flag("--trace", options.trace, "say what happens");
+  app.add_option("--seeds", options.seeds, "which worlds: FIRST..LAST, from 1 on");
+  app.add_option("--seed", options.seed, "one world")->check(CLI::Range(1UL, UINT64_MAX / 2));
+  app.add_flag("--trace", options.trace, "say what happens, step by step");
+  app.add_flag("--drop-caches", options.drop_caches, "with --trace: drop all caches at random");
+  app.add_option("--threads", options.threads, "how many worlds at a time; one for each core")
+      ->check(CLI::Range(1U, 1024U));
   app.add_flag("--json", options.json, "end with one JSON object of all figures");
+  app.add_flag("--list-plants", options.list_plants, "name the mistakes that can be planted");
+  app.add_option("--plant", options.plant, "look for the first seed that catches this mistake");
+  app.add_flag("--try-plants", options.try_plants, "the same for all of them, as a table");
   CLI11_PARSE(app, argc, argv);
-  const std::size_t dots = range.find("..");
-  if (dots == std::string::npos) {
-    std::cerr << "keel-dst: --seeds takes FIRST..LAST\n";
+  if (options.list_plants) return list_plants();
+  auto range = parse(options.seeds);
+  if (!range) {
+    std::cerr << "keel-dst: --seeds takes FIRST..LAST, from 1 on; not '" << options.seeds << "'\n";
     return 2;
   }
-  options.first = options.one.value_or(std::stoull(range.substr(0, dots)));
-  options.last = options.one.value_or(std::stoull(range.substr(dots + 2)));
-  Sums sums;
-  const auto began = std::chrono::steady_clock::now();
-  for (std::uint64_t seed = options.first; seed <= options.last; ++seed) {
-    const auto digest = play(seed, options.trace, sums);
-    if (!digest || seed % 10 != 0) continue;
-    Sums again;
-    if (play(seed, false, again) != digest) {
-      ++sums.violations;
-      std::cout << "seed " << seed << ": I23: a second run is another\n";
-    }
+  if (options.seed) range = {*options.seed, *options.seed};
+  if (options.try_plants || !options.plant.empty()) {
+    const auto one = options.trace ? options.seed : std::nullopt;
+    return dst::run_planted({options.plant, *range, one, options.json}, argv);
   }
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
-  if (options.json) print_json(sums, taken.count());
-  return sums.violations == 0 ? 0 : 1;
+  return play(options, *range);
 }

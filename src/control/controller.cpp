@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/plant.h"
 #include "core/launch.h"
 #include "core/reconcile.h"
 
@@ -19,14 +20,25 @@ Controller::Controller(const Policy& policy, Epoch epoch, const Loaded& loaded, 
     : policy_(policy), epoch_(epoch) {
   for (const Node& node : loaded.nodes) {
     state_.restore(node);
-    last_heard_[node.inventory.id] = now;
+    last_heard_[node.inventory.id] =
+        planted(Plant::silence_from_before_the_start) ? Instant{} : now;
     note_devices(node.inventory);
   }
   for (const Job& job : loaded.jobs) {
     state_.restore(job);
     if (!is_terminal(job.state) && job.state != JobState::queued) ask_.insert(job.id);
   }
-  state_.restore(loaded.seq, loaded.at, loaded.last_token);
+  state_.restore(loaded.seq, loaded.at,
+                 planted(Plant::restart_forgets_tokens) ? FencingToken{} : loaded.last_token);
+}
+
+void Controller::drop_caches() {
+  // The cursor stays: it is how far a pass has come, and where it begins anew it takes longer.
+  const Cursor cursor = cursor_;
+  state_ = state_.rebuilt();
+  placeable_.clear();
+  for (const auto& [node, session] : sessions_) update_placeable(node);
+  cursor_ = cursor;
 }
 
 Turn Controller::decide(Instant now, std::vector<Input> inputs, const Lookups& lookups) {
@@ -71,13 +83,17 @@ void Controller::hear(const SubmitInput& input, const Lookups& lookups) {
     switch (judge_key(input.said, earlier)) {
       case KeyVerdict::fresh: break;
       case KeyVerdict::existing: return answer(input.ticket, SubmitAnswer{earlier->job, true});
-      case KeyVerdict::conflict: return answer(input.ticket, KeyConflict{earlier->job});
+      case KeyVerdict::conflict:
+        if (planted(Plant::other_spec_under_one_key)) {
+          return answer(input.ticket, SubmitAnswer{earlier->job, true});
+        }
+        return answer(input.ticket, KeyConflict{earlier->job});
     }
   }
   check(fresh_ids_used_ < lookups.fresh_ids.size(), "there is an id for every submission");
   const JobId id = lookups.fresh_ids[fresh_ids_used_++];
-  const bool made =
-      record(id, submitted(input.spec, input.spec_digest, input.said, input.owner, input.key));
+  const bool made = record(id, submitted(input.spec, input.spec_digest, input.said, input.owner,
+                                         planted(Plant::key_not_stored) ? "" : input.key));
   check(made, "a fresh id names no other job");
   turn_.batch.specs.emplace_back(input.spec_digest, input.spec);
   if (!input.key.empty()) keys_of_turn_[key] = {id, input.said};
@@ -87,7 +103,10 @@ void Controller::hear(const SubmitInput& input, const Lookups& lookups) {
 
 void Controller::hear(const CancelInput& input, const Lookups& lookups) {
   if (const Job* job = state_.find(input.job)) {
-    if (!is_terminal(job->state)) record(input.job, Canceled{});
+    if (planted(Plant::cancel_lost_after_start) && job->state == JobState::launching) {
+      return answer(input.ticket, CancelAnswer{input.job, JobState::canceled});
+    }
+    if (!is_terminal(job->state) || planted(Plant::double_terminal)) record(input.job, Canceled{});
     return answer(input.ticket, CancelAnswer{input.job, job->state});
   }
   const auto stored = lookups.jobs.find(input.job);
@@ -218,7 +237,9 @@ void Controller::answer(Ticket ticket, AnswerKind kind) {
 
 void Controller::finish_turn() {
   for (const JobId id : std::exchange(changed_, {})) {
-    turn_.batch.jobs.push_back(*state_.find(id));
+    const bool left_out =
+        planted(Plant::row_left_out) && state_.find(id)->state == JobState::finishing;
+    if (!left_out) turn_.batch.jobs.push_back(*state_.find(id));
     state_.forget_if_over(id);
   }
   for (const NodeId& id : std::exchange(changed_nodes_, {})) {

@@ -66,6 +66,10 @@ class Controller {
 
   const State& state() const { return state_; }
 
+  // Between two turns: makes everything anew that is only kept to be quick. No decision may depend
+  // on it.
+  void drop_caches();
+
   // Things that nobody could honestly have said, since the start. For an operator's alarm.
   std::uint64_t alarms() const { return alarms_; }
 

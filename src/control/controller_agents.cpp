@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/plant.h"
 #include "control/controller.h"
 #include "core/launch.h"
 #include "core/reconcile.h"
@@ -18,6 +19,7 @@ constexpr const char* another_agents_tasks =
 // The shim of a node that cannot be heard has stopped its task by then: its lease, its grace and
 // the kill, on a clock that may run one per cent slow.
 Duration proof_of_loss(const Job& job, const Policy& policy) {
+  if (planted(Plant::silence_taken_for_loss)) return policy.silence;
   const Duration bound = policy.disconnect_stop + job.grace + policy.kill_bound;
   return bound + Duration{bound.us / 100};
 }
@@ -27,6 +29,7 @@ Duration proof_of_loss(const Job& job, const Policy& policy) {
 // What another agent has claimed is on a disk that this one does not know.
 bool Controller::holds_tasks_of_another(const NodeInventory& inventory) const {
   const Node* node = state_.find(inventory.id);
+  if (planted(Plant::lost_disk_not_noticed)) return false;
   return node != nullptr && node->inventory.agent_id != inventory.agent_id &&
          !state_.jobs_on(inventory.id).empty();
 }

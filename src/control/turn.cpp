@@ -5,10 +5,13 @@
 #include <set>
 #include <utility>
 
+#include "base/plant.h"
+
 namespace keel {
 namespace {
 
 constexpr std::size_t specs_kept_max = 1024;
+constexpr Duration confirm_every = seconds(5);
 
 }  // namespace
 
@@ -22,11 +25,16 @@ Leader::Leader(const Policy& policy, Ports ports, const Recovered& recovered)
 Result<Done, StoreError> Leader::take_turn(Instant until) {
   if (!decided_) {
     if (heard_.empty()) {
-      const Instant wake = std::min(until, controller_.next_wake());
+      const Instant wake = std::min(until, next_wake());
       heard_ = ports_.inputs.take(policy_.inputs_per_turn_max, wake);
     }
     TRY(lookups, look_up());
     decided_ = controller_.decide(ports_.clock.now(), std::exchange(heard_, {}), lookups);
+  }
+  if (planted(Plant::effect_before_commit)) {
+    const Turn turn = *decided_;
+    TRY(early, speak());
+    decided_ = turn;
   }
   TRY(written, write());
   TRY(spoken, speak());
@@ -48,7 +56,7 @@ Result<Lookups, StoreError> Leader::look_up() {
     }
   }
   Lookups lookups;
-  if (!keys.empty()) {
+  if (!keys.empty() && !planted(Plant::key_not_looked_up)) {
     TRY(rows, ports_.store.find_keys(keys));
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (rows[i]) lookups.keys.insert_or_assign(keys[i], Earlier{rows[i]->job, rows[i]->said});
@@ -81,9 +89,14 @@ Result<Done, StoreError> Leader::draw_ids(std::size_t count, std::vector<JobId>&
 }
 
 Result<Done, StoreError> Leader::write() {
-  if (decided_->batch.events.empty()) return Done{};
+  if (decided_->batch.events.empty()) return confirm_leadership();
   const auto seq = ports_.store.append(epoch_, decided_->after, decided_->batch);
+  confirm_at_ = ports_.clock.now() + confirm_every;
   if (seq) return Done{};
+  if (planted(Plant::unknown_commit_taken_for_done) &&
+      seq.error().code == StoreError::Code::unknown) {
+    return Done{};
+  }
   if (seq.error().code != StoreError::Code::unavailable) {
     for (const Answer& answer : decided_->answers) {
       ports_.callers.answer({answer.ticket, NotStored{seq.error().detail}});
@@ -91,6 +104,14 @@ Result<Done, StoreError> Leader::write() {
     decided_.reset();
   }
   return seq.error();
+}
+
+Result<Done, StoreError> Leader::confirm_leadership() {
+  const Instant now = ports_.clock.now();
+  if (now < confirm_at_) return Done{};
+  TRY(confirmed, ports_.store.confirm(epoch_));
+  confirm_at_ = now + confirm_every;
+  return Done{};
 }
 
 // The turn is durable: tell everybody. Duties whose spec cannot be read now are asked for again.

@@ -1,6 +1,7 @@
 // One turn of the control plane: hear, look up, decide, write down, and only then speak.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <vector>
@@ -35,17 +36,25 @@ class Leader {
   // Takes one turn, waiting for inputs until the next thing that is due, or `until`.
   //
   // On `unavailable` nothing was said to anybody and nothing is lost: call again, after a pause.
-  // On any other error this leader is dead: where the turn could not be written it has answered
+  // A leader that writes nothing asks now and then whether it still leads, so that one that was
+  // overtaken does not go on for ever. On any other error this leader is dead: where the turn could not be written it has answered
   // NotStored to its callers, and the process must recover from the store, most simply by starting
   // anew.
   Result<Done, StoreError> take_turn(Instant until);
 
+  // When to take the next turn even if nothing is heard.
+  Instant next_wake() const { return std::min(controller_.next_wake(), confirm_at_); }
+
   const Controller& controller() const { return controller_; }
+
+  // For tests, between two turns. Specs stay: reading one again is a question to the store.
+  void drop_caches() { controller_.drop_caches(); }
 
  private:
   Result<Lookups, StoreError> look_up();
   Result<Done, StoreError> draw_ids(std::size_t count, std::vector<JobId>& ids);
   Result<Done, StoreError> write();
+  Result<Done, StoreError> confirm_leadership();
   Result<const JobSpec*, StoreError> spec_of(const Duty& duty);
   Result<Done, StoreError> speak();
 
@@ -53,6 +62,7 @@ class Leader {
   const Ports ports_;
   const Epoch epoch_;
   Controller controller_;
+  Instant confirm_at_{};             // that nobody else leads by then
   std::vector<Input> heard_;         // taken from the queue, not decided on yet
   std::optional<Turn> decided_;      // decided, not durable yet
   std::map<Digest, JobSpec> specs_;  // of duties lately sent; a cache, bounded

@@ -1,6 +1,7 @@
 #include "core/lifecycle.h"
 
 #include "base/check.h"
+#include "base/plant.h"
 
 namespace keel {
 namespace {
@@ -121,12 +122,13 @@ struct Apply {
     return enter(job.before_unknown);
   }
   Outcome operator()(Canceled) const {
-    if (is_terminal(job.state)) return impossible;
+    if (is_terminal(job.state) && !planted(Plant::double_terminal)) return impossible;
     // Until START is committed no agent can have started anything, so nothing has to be stopped.
     if (job.state == reserved) never_started(job, at);
     if (job.state == finishing) settle_all(job);
     for (Task& task : job.tasks) {
-      if (task.state == TaskState::ended && task.exit.clean) task.state = TaskState::settled;
+      const bool gone = task.state == TaskState::ended && task.exit.clean;
+      if (gone || planted(Plant::freed_at_cancel)) task.state = TaskState::settled;
     }
     job.reason = Reason::canceled_by_user;
     return enter(canceled);
@@ -196,7 +198,7 @@ struct Apply {
 
   Outcome put_back(Reason reason, Instant not_before) const {
     if (reason == Reason::program_failed) {
-      job.user_failures += 1;
+      if (!planted(Plant::failure_not_counted)) job.user_failures += 1;
     } else if (reason != Reason::preempted) {
       job.infrastructure_failures += 1;
     }
@@ -208,7 +210,7 @@ struct Apply {
   // Agents speak late, twice and out of order. Only the latest attempt is heard.
   std::optional<TransitionError> muted(FencingToken token) const {
     if (token > job.token || token.value == 0) return impossible;
-    if (token < job.token) return stale;
+    if (token < job.token && !planted(Plant::exit_replayed)) return stale;
     return std::nullopt;
   }
   std::optional<TransitionError> mute(FencingToken token, std::uint32_t task) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/plant.h"
 
 namespace keel {
 namespace {
@@ -80,6 +81,15 @@ void State::restore(Seq seq, Instant at, FencingToken last_token) {
   seq_ = seq;
   at_ = at;
   last_token_ = last_token;
+}
+
+State State::rebuilt() const {
+  State fresh;
+  for (const auto& [id, node] : nodes_) fresh.restore(node);
+  for (const auto& [id, job] : jobs_) fresh.restore(job);
+  fresh.restore(seq_, at_, last_token_);
+  fresh.schedule_version_ = schedule_version_;
+  return fresh;
 }
 
 void State::log_one(Instant at) {
@@ -178,6 +188,7 @@ void State::reindex(const Job& job, std::uint32_t rank, bool held_before, bool o
     check(count != on_node.end(), "an open task is counted on its node");
     if (--count->second == 0) on_node.erase(count);
   }
+  if (planted(Plant::devices_never_freed) && job.state == JobState::queued) return;
   if (holds_devices(task) != held_before) move_devices(job, rank, !held_before);
 }
 

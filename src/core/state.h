@@ -43,6 +43,9 @@ class State {
   void restore(Node node);
   void restore(Seq seq, Instant at, FencingToken last_token);
 
+  // The same state with every index made anew from the jobs and nodes: what a test compares.
+  State rebuilt() const;
+
   // Folds one event in, or leaves the state untouched and says why. `event` is made at `at`, which
   // never goes back. A Submitted needs an id that is not taken.
   Result<Done, TransitionError> apply(Instant at, const JobFact& fact);

@@ -71,6 +71,9 @@ class Store {
   // lower epoch answers `fenced` from then on.
   virtual Result<Epoch, StoreError> take_over() = 0;
 
+  // Whether `epoch` still leads: `fenced` where it does not. Reads only.
+  virtual Result<Done, StoreError> confirm(Epoch epoch) = 0;
+
   // Reads the live rows: every job that needs memory, every node and every holding. `unreadable`
   // where the log does not end at the recorded position.
   virtual Result<Loaded, StoreError> load() = 0;

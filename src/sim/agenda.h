@@ -2,9 +2,10 @@
 // which they were planned, so a seed plays the same way every time.
 #pragma once
 
+#include <algorithm>
 #include <functional>
-#include <map>
 #include <utility>
+#include <vector>
 
 #include "model/units.h"
 #include "ports/clock.h"
@@ -17,21 +18,33 @@ class Agenda {
 
   // Not before now.
   void at(Instant when, std::function<void()> what) {
-    planned_.emplace(std::pair{std::max(when, now_), ++last_}, std::move(what));
+    planned_.push_back({std::max(when, now_), ++last_, std::move(what)});
+    std::ranges::push_heap(planned_, later);
   }
   void after(Duration wait, std::function<void()> what) { at(now_ + wait, std::move(what)); }
 
   // Lets the next thing happen, unless it is planned for `end` or later.
   bool step(Instant end) {
-    if (planned_.empty() || planned_.begin()->first.first >= end) return false;
-    auto next = planned_.extract(planned_.begin());
-    now_ = next.key().first;
-    next.mapped()();
+    if (planned_.empty() || planned_.front().when >= end) return false;
+    std::ranges::pop_heap(planned_, later);
+    const Planned next = std::move(planned_.back());
+    planned_.pop_back();
+    now_ = next.when;
+    next.what();
     return true;
   }
 
  private:
-  std::map<std::pair<Instant, std::uint64_t>, std::function<void()>> planned_;
+  struct Planned {
+    Instant when{};
+    std::uint64_t number{};
+    std::function<void()> what{};
+  };
+  static bool later(const Planned& a, const Planned& b) {
+    return std::pair(a.when, a.number) > std::pair(b.when, b.number);
+  }
+
+  std::vector<Planned> planned_;  // a heap, the next at its front
   std::uint64_t last_{};
   Instant now_{};
 };

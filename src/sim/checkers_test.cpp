@@ -49,6 +49,26 @@ TEST(DeviceChecker, sees_two_tasks_on_a_device_an_old_token_and_two_attempts) {
   EXPECT_EQ(broken([&] { checker.began({other, {"n"}, {gpu}, {4}}); }), "I3");
 }
 
+TEST(DeviceChecker, sees_a_device_that_is_given_away_while_it_is_used) {
+  const Batch lost{.events = {{{1},
+                               Instant{1},
+                               JobFact{{1}, TaskEnded{{5}, 0, Exit{.text = "its node is gone"}}}}},
+                   .last_token = {}};
+  DeviceChecker checker;
+  checker.began({first, {"n"}, {gpu}, {5}});
+  EXPECT_EQ(broken([&] { checker.appended(holding(true, other)); }), "I2");
+  DeviceChecker proved;
+  proved.began({first, {"n"}, {gpu}, {5}});
+  proved.appended(lost);
+  EXPECT_EQ(broken([&] { proved.appended(holding(true, other)); }), "I2") << "it still runs";
+  DeviceChecker killed;
+  killed.began({first, {"n"}, {gpu}, {5}});
+  killed.killed(first);
+  killed.appended(lost);
+  EXPECT_EQ(broken([&] { killed.appended(holding(true, other)); }), "");
+  EXPECT_EQ(broken([&] { killed.began({again, {"n"}, {}, {6}}); }), "") << "it does nothing more";
+}
+
 // A log with one job in it, and the rows that a store would have.
 struct Log {
   JobChecker checker;
@@ -70,7 +90,7 @@ TEST(JobChecker, sees_what_the_table_forbids_and_a_terminal_state_that_is_left) 
   Log ended;
   ended.say(Submitted{});
   ended.say(Canceled{});
-  EXPECT_EQ(broken([&] { ended.say(Canceled{}); }), "I9");
+  EXPECT_EQ(broken([&] { ended.say(Canceled{}); }), "I8");
   Log twice;
   twice.say(Submitted{});
   EXPECT_EQ(broken([&] { twice.say(Submitted{}); }), "I9");
@@ -86,6 +106,82 @@ TEST(JobChecker, sees_an_old_epoch_a_job_without_its_parts_and_a_row_that_is_not
   log.rows.specs.emplace(Digest{}, JobSpec{});
   late.jobs = whole.jobs;  // without what Admitted made of it
   EXPECT_EQ(broken([&] { log.checker.appended({2}, late, log.rows); }), "I24");
+}
+
+// A job of one task, reserved until 100.
+struct Reservation : Log {
+  explicit Reservation(std::uint32_t retries = 0) {
+    Submitted submitted{.retries = retries};
+    submitted.shape.gang = {.tasks = 1};
+    say(submitted);
+    say(Admitted{});
+    reserve(1);
+  }
+  void reserve(std::uint64_t token) {
+    say(Reserved{.token = {token}, .claim_by = Instant{100}, .port = 1, .slots = {{{"n"}, {}}}});
+  }
+  void run(std::uint64_t token, const Exit& exit) {
+    say(TaskPrepared{{token}, 0});
+    say(Launched{{token}});
+    say(TaskStarted{{token}, 0});
+    say(Started{{token}});
+    say(TaskEnded{{token}, 0, exit});
+    say(Ended{{token}});
+  }
+};
+
+TEST(JobChecker, sees_a_gang_that_is_launched_in_part) {
+  Reservation log;
+  EXPECT_EQ(broken([&] { log.say(Launched{{1}}); }), "I10");
+}
+
+TEST(JobChecker, sees_a_success_that_no_program_had) {
+  const Exit well{.kind = ExitKind::exited, .clean = true};
+  Reservation honest, lie;
+  honest.checker.program_ended({{1}, {1}, 0}, well);
+  honest.run(1, well);
+  honest.say(TaskSettled{{1}, 0});
+  EXPECT_EQ(broken([&] { honest.say(Succeeded{}); }), "");
+  lie.checker.program_ended({{1}, {1}, 0}, {.kind = ExitKind::exited, .code = 1});
+  lie.run(1, well);
+  lie.say(TaskSettled{{1}, 0});
+  EXPECT_EQ(broken([&] { lie.say(Succeeded{}); }), "I9");
+}
+
+TEST(JobChecker, sees_a_job_that_is_tried_too_often) {
+  const Exit failed{.kind = ExitKind::exited, .code = 1, .clean = true};
+  Reservation log(1);
+  log.run(1, failed);
+  log.say(Requeued{Reason::program_failed, Instant{10}});
+  log.reserve(2);
+  log.run(2, failed);
+  EXPECT_EQ(broken([&] { log.say(Requeued{Reason::program_failed, Instant{10}}); }), "B-G9");
+}
+
+TEST(JobChecker, sees_a_reservation_that_outlives_its_time_and_one_refused_as_old) {
+  Reservation log;
+  Batch late = log.batch(TaskPrepared{{1}, 0});
+  late.events[0].at = Instant{100};
+  EXPECT_EQ(broken([&] { log.checker.appended({1}, late, log.rows); }), "B-E17");
+  Reservation refused;
+  EXPECT_EQ(broken([&] {
+              refused.say(Voided{.token = {1}, .text = "gpu was claimed with a later token"});
+            }),
+            "I3");
+}
+
+TEST(JobChecker, sees_a_write_of_a_leader_that_was_overtaken) {
+  Log log;
+  log.checker.took_over({2});
+  EXPECT_EQ(broken([&] { log.say(Submitted{}); }), "I3");
+}
+
+TEST(TrafficChecker, sees_a_conversation_without_end) {
+  TrafficChecker quiet, busy;
+  for (int i = 0; i < 100; ++i) quiet.said();
+  for (int i = 0; i < 10'000; ++i) busy.said();
+  EXPECT_EQ(broken([&] { quiet.judge(1, minutes(1), seconds(2)); }), "");
+  EXPECT_EQ(broken([&] { busy.judge(1, minutes(1), seconds(2)); }), "L6");
 }
 
 TEST(JobChecker, sees_a_restart_that_forgets) {

@@ -13,7 +13,7 @@ namespace keel::sim {
 enum class Fault : std::uint8_t {
   // Network. A connection is ordered and whole until it breaks, so a lost message breaks it later.
   message_lost,
-  message_delayed,     // up to a minute, and all behind it
+  message_delayed,     // a minute, sometimes ten, and all behind it
   message_duplicated,  // the copy comes later
   message_reordered,   // overtakes those before it
   connection_cut,

@@ -1,6 +1,8 @@
 #include "sim/host.h"
 
 #include <algorithm>
+#include <array>
+#include <csignal>
 
 #include "sim/plane.h"
 #include "sim/world.h"
@@ -13,6 +15,22 @@ constexpr Duration dial_again_max = seconds(5);
 constexpr Duration prepare_max = milliseconds(500);
 constexpr Duration prepare_slow_max = minutes(2);
 constexpr std::int64_t drift_max_ppm = 5'000;
+
+const Exit killed{.kind = ExitKind::signaled, .code = SIGKILL};
+
+std::string describe(const Report& report) {
+  if (!report.full) return "nothing new";
+  std::string text = "all";
+  for (const TaskReport& task : report.tasks) {
+    text += ", " + print(task.key) + " " + std::string(print(task.phase));
+  }
+  return text;
+}
+
+std::string describe(const Duty& duty) {
+  constexpr std::array words{"PREPARE", "START", "STOP", "COMMIT", "RELEASE"};
+  return words.at(duty.kind.index()) + (" " + print(duty.key));
+}
 
 }  // namespace
 
@@ -105,6 +123,11 @@ void Host::freeze_agent(Duration span) {
   frozen_until_ = world_.agenda.now() + span;
 }
 
+void Host::thaw() {
+  frozen_until_ = {};
+  wake(world_.agenda.now());
+}
+
 void Host::lose_disk() {
   kill_agent();
   world_.say(node_.name, "disk is lost");
@@ -122,10 +145,8 @@ void Host::fill_disk(Duration span) { full_until_ = world_.agenda.now() + span; 
 void Host::restart() {
   kill_agent();
   world_.say(node_.name, "host restarts");
-  while (!shims_.empty()) {
-    const TaskKey key = shims_.begin()->first;
-    if (shims_.at(key).child) process_ended(key);
-    remove_shim(key);
+  for (const auto& [key, shim] : std::exchange(shims_, {})) {
+    if (shim.child) world_.checkers.ended(key);
   }
   ++boot_;
   clock_ = std::make_unique<DriftingClock>(world_.agenda, Instant{1},
@@ -138,8 +159,11 @@ void Host::kill_a_shim() {
   std::advance(one, chance_.between(0, static_cast<std::int64_t>(shims_.size()) - 1));
   const TaskKey key = one->first;
   world_.say(node_.name, "shim of " + print(key) + " is killed");
-  if (one->second.child) process_ended(key);
-  remove_shim(key);
+  Shim& shim = one->second;
+  if (shim.dead) return;
+  shim.dead = true;
+  if (shim.child && !shim.ended) main_ended(key, killed);
+  if (!shim.child) remove_shim(key);
   wake(world_.agenda.now());
 }
 
@@ -160,17 +184,16 @@ void Host::disconnected(const std::shared_ptr<Connection>& connection) {
   dial();
 }
 
-void Host::hear(const ServerMessage& message) {
+void Host::hear(ServerMessage message) {
+  if (const auto* told = std::get_if<ServerTold>(&message); told && world_.trace.is_told()) {
+    world_.say(node_.name, "hears " + describe(told->duty));
+  }
   if (!runner_) return;
-  mail_.push_back(message);
+  mail_.push_back(std::move(message));
   wake(world_.agenda.now());
 }
 
-std::vector<ServerMessage> Host::take() {
-  std::vector<ServerMessage> all(mail_.begin(), mail_.end());
-  mail_.clear();
-  return all;
-}
+std::vector<ServerMessage> Host::take() { return std::exchange(mail_, {}); }
 
 void Host::introduce(const NodeInventory& inventory) {
   if (!connection_) return;
@@ -181,9 +204,12 @@ void Host::introduce(const NodeInventory& inventory) {
 
 void Host::send(const Report& report) {
   if (!connection_) return;
-  world_.network.to_plane(connection_, [connection = connection_, report] {
-    connection->plane->report(connection, report);
-  });
+  world_.checkers.traffic.said();
+  if (world_.trace.is_told()) world_.say(node_.name, "reports " + describe(report));
+  world_.network.to_plane(connection_,
+                          [connection = connection_, said = std::make_shared<Report>(report)] {
+                            connection->plane->report(connection, *said);
+                          });
 }
 
 void Host::wake(Instant when) {
@@ -217,6 +243,13 @@ void Host::say_claims() const {
                                (claim.started ? ", started" : "") +
                                (claim.exit.clean ? ", clean" : ""));
   }
+}
+
+std::string Host::what_is_left() const {
+  std::string text;
+  for (const auto& [key, shim] : shims_) text += " the shim of " + print(key);
+  for (const auto& [key, claim] : disk_.claims) text += " a claim of " + print(key);
+  return text;
 }
 
 bool Host::is_full() const { return world_.agenda.now() < full_until_; }

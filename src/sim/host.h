@@ -2,7 +2,6 @@
 // the shims of its tasks (the shipped decisions) and their processes.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -45,29 +44,35 @@ class Host final : public Server, public Runtime, public Claims {
   void start_agent();
   void kill_agent();
   void freeze_agent(Duration span);
+  void thaw();
   void lose_disk();  // the agent dies, too
   void fill_disk(Duration span);
   void restart();  // of the host
   void kill_a_shim();
   bool has_agent() const { return runner_ != nullptr; }
   void say_claims() const;
+  std::string what_is_left() const;
   bool is_idle() const { return shims_.empty() && disk_.claims.empty(); }
 
   // What arrives from a control plane.
-  void hear(const ServerMessage& message);
+  void hear(ServerMessage message);
   void disconnected(const std::shared_ptr<Connection>& connection);
 
  private:
-  // A task's processes and the shim that keeps them. The main process dies with its shim.
+  // A task's processes and the shim that keeps them. The main process dies with its shim; others
+  // may outlive both.
   struct Shim {
+    bool dead{};  // and processes of the task are left
     ShimTerms terms;
     ShimState state{};
     Instant wake_at = never;
-    bool child{};    // a process of the task lives
-    bool started{};  // and is the program
+    bool child{};        // a process of the task lives
+    bool started{};      // and is the program
+    bool leaves_some{};  // when the main one ends
     bool heeds_notice{};
-    std::optional<Exit> ended{};
-    Instant ends_at = never;  // in the world's time, as things stand
+    std::optional<Exit> ended{};       // the main one
+    std::optional<Instant> kill_at{};  // when a SIGKILL takes effect
+    Instant ends_at = never;           // in the world's time, as things stand
     std::optional<Exit> end{};
     bool waits_for_room{};   // to write its record
     bool reads_disk = true;  // false: its directory is gone and it has not noticed
@@ -114,7 +119,9 @@ class Host final : public Server, public Runtime, public Claims {
   void step_shim(const TaskKey& key);
   void obey(const TaskKey& key, Shim& shim, const ShimOrders& orders);
   void end_process(const TaskKey& key, Shim& shim, Duration wait, const Exit& exit);
-  void process_ended(const TaskKey& key);
+  void main_ended(const TaskKey& key, const Exit& exit);
+  void kill_what_is_left(const TaskKey& key);
+  Duration time_to_kill();
   void remove_shim(const TaskKey& key);
   std::string draw_id();
 
@@ -129,7 +136,7 @@ class Host final : public Server, public Runtime, public Claims {
   std::unique_ptr<Preparing> preparing_;
   std::unique_ptr<Runner> runner_;
   std::uint64_t life_{};  // of the agent process
-  std::deque<ServerMessage> mail_;
+  std::vector<ServerMessage> mail_;
   std::shared_ptr<Connection> connection_;
   bool told_connected_{};
   std::map<TaskKey, Shim> shims_;

@@ -57,9 +57,7 @@ void Host::stop(const TaskKey& key, StopCause cause) {
   const auto records = disk_.tasks.find(key);
   const auto shim = shims_.find(key);
   if (records == disk_.tasks.end()) {
-    if (shim != shims_.end() && shim->second.child) {
-      end_process(key, shim->second, kill_max, {.kind = ExitKind::signaled, .code = SIGKILL});
-    }
+    if (shim != shims_.end()) kill_what_is_left(key);
     return;
   }
   if (records->second.stop) return;
@@ -79,7 +77,7 @@ std::vector<Observed> Host::observe(const std::vector<StartedTask>& started) {
     const auto shim = shims_.find(task.key);
     Exit exit = lost("its directory is gone");
     exit.clean = shim == shims_.end() || !shim->second.child;
-    if (!exit.clean) end_process(task.key, shim->second, kill_max, exit);
+    if (!exit.clean) kill_what_is_left(task.key);
     all[task.key] = {task.key, Observed::Phase::ended, exit};
   }
   for (const auto& [key, shim] : shims_) {
@@ -92,8 +90,19 @@ std::vector<Observed> Host::observe(const std::vector<StartedTask>& started) {
 
 Observed Host::look(const TaskKey& key, Disk::Records& records) {
   const auto shim = shims_.find(key);
-  const bool alive = shim != shims_.end();
-  if (records.exit) return {key, Observed::Phase::ended, *records.exit};
+  const bool alive = shim != shims_.end() && !shim->second.dead;
+  if (!alive && shim != shims_.end()) {
+    kill_what_is_left(key);
+    Exit exit = records.exit.value_or(lost("its shim died"));
+    exit.clean = false;
+    return {key, Observed::Phase::ended, exit};
+  }
+  if (records.exit) {
+    Exit exit = *records.exit;
+    exit.clean = exit.clean || !alive;  // nothing of it is left
+    if (!is_full()) records.exit = exit;
+    return {key, Observed::Phase::ended, exit};
+  }
   if (alive) {
     return {key, shim->second.started ? Observed::Phase::running : Observed::Phase::starting, {}};
   }
@@ -106,7 +115,7 @@ Observed Host::look(const TaskKey& key, Disk::Records& records) {
 Result<Done, RuntimeError> Host::commit(const TaskKey& key) {
   const auto found = disk_.tasks.find(key);
   if (found == disk_.tasks.end()) return RuntimeError{"nothing is left of it"};
-  check(found->second.exit && found->second.exit->clean, "outputs are committed after the end");
+  if (!found->second.exit || !found->second.exit->clean) return RuntimeError{"it has no record"};
   if (is_full() || world_.faults.strikes(Fault::commit_failed)) return RuntimeError{"disk"};
   return Done{};
 }
@@ -133,7 +142,7 @@ void Host::wake_shim(const TaskKey& key, Instant when) {
 
 void Host::step_shim(const TaskKey& key) {
   Shim& shim = shims_.at(key);
-  if (shim.waits_for_room) return;
+  if (shim.waits_for_room || shim.dead) return;
   const auto records = disk_.tasks.find(key);
   if (shim.reads_disk && records != disk_.tasks.end()) {
     shim.lease = records->second.lease;
@@ -152,11 +161,11 @@ void Host::step_shim(const TaskKey& key) {
 }
 
 void Host::obey(const TaskKey& key, Shim& shim, const ShimOrders& orders) {
-  const Exit killed{.kind = ExitKind::signaled, .code = SIGKILL};
   if (orders.start) {
     const Program program = world_.people->program_of(key);
     shim.child = shim.started = true;
     shim.heeds_notice = program.heeds_notice;
+    shim.leaves_some = program.leaves_some;
     world_.say(node_.name, print(key) + " runs");
     world_.checkers.began({key, node_, shim.devices, shim.token});
     end_process(key, shim, program.length, program.exit);
@@ -166,13 +175,9 @@ void Host::obey(const TaskKey& key, Shim& shim, const ShimOrders& orders) {
     end_process(key, shim, Duration{chance_.between(1, seconds(5).us)},
                 {.kind = ExitKind::signaled, .code = SIGTERM});
   }
-  if (orders.kill && shim.child) {
-    const bool long_one = world_.faults.strikes(Fault::kill_takes_long);
-    end_process(key, shim,
-                Duration{chance_.between(1, long_one ? kill_takes_long_max.us : kill_max.us)},
-                killed);
-  }
+  if (orders.kill && shim.child) kill_what_is_left(key);
   if (orders.record) {
+    shim.waits_for_room = false;
     const auto records = disk_.tasks.find(key);
     if (shim.reads_disk && records != disk_.tasks.end()) {
       shim.waits_for_room = is_full();
@@ -203,17 +208,46 @@ void Host::end_process(const TaskKey& key, Shim& shim, Duration wait, const Exit
   shim.end = exit;
   world_.agenda.at(when, [this, key, when] {
     const auto found = shims_.find(key);
-    if (found == shims_.end() || !found->second.child || found->second.ends_at != when) return;
-    process_ended(key);
-    found->second.ended = found->second.end;
+    if (found == shims_.end() || found->second.ended || found->second.ends_at != when) return;
+    main_ended(key, *found->second.end);
     wake_shim(key, world_.agenda.now());
   });
 }
 
-void Host::process_ended(const TaskKey& key) {
-  shims_.at(key).child = false;
+void Host::main_ended(const TaskKey& key, const Exit& exit) {
+  Shim& shim = shims_.at(key);
+  shim.ended = exit;
+  world_.checkers.main_ended(key, exit);
+  if (shim.leaves_some && !shim.kill_at) return world_.say(node_.name, print(key) + " leaves some");
+  shim.child = false;
   world_.say(node_.name, print(key) + " is over");
   world_.checkers.ended(key);
+}
+
+Duration Host::time_to_kill() {
+  const bool long_one = world_.faults.strikes(Fault::kill_takes_long);
+  return Duration{chance_.between(1, long_one ? kill_takes_long_max.us : kill_max.us)};
+}
+
+// SIGKILL to all of a task's processes, once: saying it again does not make it quicker.
+void Host::kill_what_is_left(const TaskKey& key) {
+  Shim& shim = shims_.at(key);
+  if (!shim.child || shim.kill_at) return;
+  shim.kill_at = world_.agenda.now() + time_to_kill();
+  world_.checkers.devices.killed(key);
+  world_.agenda.at(*shim.kill_at, [this, key, when = *shim.kill_at] {
+    const auto found = shims_.find(key);
+    if (found == shims_.end() || found->second.kill_at != when || !found->second.child) return;
+    if (!found->second.ended) {
+      main_ended(key, {.kind = ExitKind::signaled, .code = SIGKILL});
+    } else {
+      found->second.child = false;
+      world_.say(node_.name, print(key) + " is over");
+      world_.checkers.ended(key);
+    }
+    if (found->second.dead) return remove_shim(key);
+    wake_shim(key, world_.agenda.now());
+  });
 }
 
 void Host::remove_shim(const TaskKey& key) {

@@ -31,6 +31,7 @@ class ModelStore final : public Store {
   explicit ModelStore(std::shared_ptr<ModelRows> rows) : rows_(std::move(rows)) {}
 
   Result<Epoch, StoreError> take_over() override;
+  Result<Done, StoreError> confirm(Epoch epoch) override;
   Result<Loaded, StoreError> load() override;
   Result<Seq, StoreError> append(Epoch epoch, Seq after, const Batch& batch) override;
   Result<std::optional<JobSpec>, StoreError> spec(const Digest& digest) override;

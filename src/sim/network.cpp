@@ -9,6 +9,7 @@ namespace keel::sim {
 namespace {
 
 constexpr Duration delay_max = minutes(1);
+constexpr Duration long_delay_max = minutes(10);
 constexpr Duration copy_after_max = seconds(10);
 constexpr Duration noticed_within = seconds(20);  // a broken connection, by its pings
 constexpr Duration half_open_max = minutes(20);
@@ -45,16 +46,18 @@ bool Network::is_lost(const std::shared_ptr<Connection>& connection) {
   return true;
 }
 
-void Network::carry(Instant& last, const std::function<void()>& arrive) {
+void Network::carry(Instant& last, std::function<void()> arrive) {
   Instant due = agenda_.now() + latency();
-  if (faults_.strikes(Fault::message_delayed))
-    due = due + Duration{chance_.between(0, delay_max.us)};
+  if (faults_.strikes(Fault::message_delayed)) {
+    const Duration most = chance_.one_in(4) ? long_delay_max : delay_max;
+    due = due + Duration{chance_.between(0, most.us)};
+  }
   if (!faults_.strikes(Fault::message_reordered))
     due = last = std::max(due, last + microseconds(1));
   if (faults_.strikes(Fault::message_duplicated)) {
     agenda_.at(due + Duration{chance_.between(0, copy_after_max.us)}, arrive);
   }
-  agenda_.at(due, arrive);
+  agenda_.at(due, std::move(arrive));
 }
 
 void Network::cut(const std::shared_ptr<Connection>& connection) {

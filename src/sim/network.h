@@ -46,7 +46,7 @@ class Network {
 
  private:
   bool is_lost(const std::shared_ptr<Connection>& connection);
-  void carry(Instant& last, const std::function<void()>& arrive);
+  void carry(Instant& last, std::function<void()> arrive);
 
   Agenda& agenda_;
   Faults& faults_;

@@ -37,7 +37,7 @@ JobSpec People::draw_spec() {
   spec.gang.tasks = static_cast<std::uint32_t>(tasks);
   spec.gang.gpus_per_task =
       static_cast<std::uint32_t>(chance_.between(0, World::devices_of_largest / tasks));
-  spec.time_limit = Duration{chance_.between(seconds(30).us, minutes(20).us)};
+  spec.time_limit = Duration{chance_.between(seconds(30).us, hours(1).us)};
   spec.grace = Duration{chance_.between(0, seconds(20).us)};
   spec.stop_signal = SIGTERM;
   spec.retries = static_cast<std::uint32_t>(chance_.between(0, 2));
@@ -50,8 +50,10 @@ Program People::program_of(const TaskKey& key) const {
   Random chance(seed_ ^ (key.job.value * 31 + key.attempt.value * 7 + key.task));
   Program program{.length = Duration{chance.between(1000, minutes(1).us)},
                   .exit = {.kind = ExitKind::exited},
-                  .heeds_notice = !chance.one_in(3)};
+                  .heeds_notice = !chance.one_in(3),
+                  .leaves_some = chance.one_in(4)};
   if (chance.one_in(4)) program.length = program.length + minutes(chance.between(1, 10));
+  if (chance.one_in(10)) program.length = program.length + minutes(chance.between(10, 40));
   if (chance.one_in(5)) program.exit.code = 1;
   if (chance.one_in(20)) program.exit = {.kind = ExitKind::signaled, .code = SIGSEGV};
   return program;

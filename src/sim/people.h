@@ -21,6 +21,7 @@ struct Program {
   Duration length{};
   Exit exit{};
   bool heeds_notice{};
+  bool leaves_some{};  // processes, when its main one ends
 };
 
 class People {

@@ -1,6 +1,7 @@
 #include "sim/plane.h"
 
 #include <algorithm>
+#include <array>
 
 #include "sim/host.h"
 #include "sim/world.h"
@@ -45,7 +46,7 @@ void Plane::begin() {
   ++life_;
   paused_until_ = {};
   world_.say(name_, "leads, epoch " + std::to_string(recovered->epoch.value));
-  world_.checkers.recovered(leader_->controller().state(), *world_.rows);
+  world_.checkers.recovered(recovered->epoch, leader_->controller().state(), *world_.rows);
   wake(world_.agenda.now());
 }
 
@@ -75,9 +76,14 @@ void Plane::pause(Duration span) {
   paused_until_ = world_.agenda.now() + span;
 }
 
+void Plane::go_on() {
+  paused_until_ = {};
+  wake(world_.agenda.now());
+}
+
 void Plane::wake(Instant when) {
   when = std::max({when, paused_until_, world_.agenda.now()});
-  if (when >= wake_at_) return;
+  if (!is_leading() || when >= wake_at_) return;
   wake_at_ = when;
   world_.agenda.at(when, [this, when, life = life_] {
     if (life != life_ || when != wake_at_) return;
@@ -90,9 +96,10 @@ void Plane::take_turns() {
   if (!is_leading()) return;
   if (world_.agenda.now() < paused_until_) return wake(paused_until_);
   try {
+    if (world_.drops_caches()) leader_->drop_caches();
     const auto turn = leader_->take_turn(clock_->now());
     if (turn) {
-      const Instant next = clock_->true_time(leader_->controller().next_wake());
+      const Instant next = clock_->true_time(leader_->next_wake());
       const Instant soon = world_.agenda.now() + turn_takes;
       return wake(queue_.empty() ? std::max(next, soon) : soon);
     }
@@ -170,20 +177,23 @@ void Plane::answer(Answer answer) {
                       [answered, kind = std::move(answer.kind)] { answered(kind); });
 }
 
-void Plane::speak(SessionNo session, std::function<void(Host&)> say) {
+void Plane::speak(SessionNo session, ServerMessage message) {
   if (world_.faults.strikes(Fault::plane_killed_while_speaking)) throw Killed{};
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
   const auto connection = found->second;
-  world_.network.to_host(connection,
-                         [connection, say = std::move(say)] { say(*connection->host); });
+  world_.checkers.traffic.said();
+  world_.network.to_host(
+      connection, [connection, said = std::make_shared<const ServerMessage>(std::move(message))] {
+        connection->host->hear(*said);
+      });
 }
 
 void Plane::welcome(const NodeId&, SessionNo session, const Welcome& welcome) {
   AgentTerms terms{
       .floors = {}, .disconnect_stop = welcome.disconnect_stop, .heartbeat = welcome.heartbeat};
   for (const Floor& floor : welcome.floors) terms.floors[floor.device] = floor.token;
-  speak(session, [terms](Host& host) { host.hear(ServerWelcomed{terms}); });
+  speak(session, ServerWelcomed{std::move(terms)});
 }
 
 void Plane::refuse(SessionNo session, const std::string&) {
@@ -195,13 +205,12 @@ void Plane::refuse(SessionNo session, const std::string&) {
 }
 
 void Plane::acknowledge(const NodeId&, SessionNo session, ReportNo report) {
-  speak(session, [report](Host& host) { host.hear(ServerAcknowledged{report}); });
+  speak(session, ServerAcknowledged{report});
 }
 
 void Plane::send(SessionNo session, Epoch, ReportNo answers, const Duty& duty,
                  const JobSpec* spec) {
-  ServerTold told{duty, answers, spec ? std::optional(*spec) : std::nullopt};
-  speak(session, [told](Host& host) { host.hear(told); });
+  speak(session, ServerTold{duty, answers, spec ? std::optional(*spec) : std::nullopt});
 }
 
 JobId Plane::next_job(Instant) {
@@ -213,6 +222,18 @@ std::optional<StoreError> Plane::trouble() {
   return StoreError{StoreError::Code::unavailable, "the store is out of reach"};
 }
 
+void Plane::tell(const Batch& batch) {
+  if (!world_.trace.is_told()) return;
+  for (const StoredEvent& event : batch.events) {
+    if (const auto* fact = std::get_if<JobFact>(&event.fact)) {
+      world_.say(name_, print(fact->job) + " " + std::string(name_of(fact->event)));
+    } else if (const auto* node = std::get_if<NodeFact>(&event.fact)) {
+      constexpr std::array words{"reported", "silenced", "heard"};
+      world_.say(name_, node->node.name + " " + words.at(node->event.index()));
+    }
+  }
+}
+
 Result<Seq, StoreError> Plane::append(Epoch epoch, Seq after, const Batch& batch) {
   if (auto out_of_reach = trouble()) return *out_of_reach;
   if (world_.faults.strikes(Fault::plane_killed_before_commit)) throw Killed{};
@@ -221,6 +242,7 @@ Result<Seq, StoreError> Plane::append(Epoch epoch, Seq after, const Batch& batch
   if (unknown && chance_.one_in(2)) return no_answer;
   const auto seq = store_.append(epoch, after, batch);
   if (!seq) return seq;
+  tell(batch);
   world_.checkers.appended(epoch, batch, *world_.rows);
   if (world_.faults.strikes(Fault::plane_killed_after_commit)) throw Killed{};
   if (unknown) return no_answer;

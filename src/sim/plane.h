@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "control/turn.h"
+#include "ports/server.h"
 #include "sim/agenda.h"
 #include "sim/model_store.h"
 #include "sim/network.h"
@@ -27,6 +28,7 @@ class Plane final : public Inputs, public Callers, public Agents, public Ids, pu
   void begin();
   void kill();
   void pause(Duration span);
+  void go_on();
 
   bool is_leading() const { return leader_ != nullptr; }
   std::uint64_t term() const { return term_; }  // counts beginnings in the world
@@ -56,6 +58,7 @@ class Plane final : public Inputs, public Callers, public Agents, public Ids, pu
 
   // Store: the shared rows, and what can go wrong on the way to them.
   Result<Epoch, StoreError> take_over() override { return store_.take_over(); }
+  Result<Done, StoreError> confirm(Epoch epoch) override { return store_.confirm(epoch); }
   Result<Loaded, StoreError> load() override { return store_.load(); }
   Result<Seq, StoreError> append(Epoch epoch, Seq after, const Batch& batch) override;
   Result<std::optional<JobSpec>, StoreError> spec(const Digest& digest) override;
@@ -65,8 +68,9 @@ class Plane final : public Inputs, public Callers, public Agents, public Ids, pu
 
   void take_turns();
   void wake(Instant when);
-  void speak(SessionNo session, std::function<void(Host&)> say);
+  void speak(SessionNo session, ServerMessage message);
   std::optional<StoreError> trouble();
+  void tell(const Batch& batch);
   void hang_up_all();
 
   World& world_;

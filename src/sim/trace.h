@@ -14,6 +14,7 @@ class Trace {
   explicit Trace(std::ostream* out = nullptr) : out_(out) {}
 
   void say(Instant at, std::string_view who, std::string_view what);
+  bool is_told() const { return out_ != nullptr; }
   std::uint64_t digest() const { return digest_; }
 
  private:

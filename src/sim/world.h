@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <stdexcept>
 #include <string>
@@ -41,6 +42,10 @@ class World {
   static constexpr int devices_of_largest = 8;
 
   explicit World(std::uint64_t seed, std::ostream* trace = nullptr);
+
+  // From here on leaders drop their caches between turns, at random. It must change nothing.
+  void drop_caches() { cache_chance_.emplace(Random(1)); }
+  bool drops_caches() { return cache_chance_ && cache_chance_->one_in(8); }
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -71,6 +76,7 @@ class World {
   std::uint64_t terms{};  // of leadership, so far
 
  private:
+  std::optional<Random> cache_chance_;  // of its own, so that all else stays as it was
   void look_after_planes();
   void play(Instant end);
   void judge();

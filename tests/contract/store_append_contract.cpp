@@ -165,6 +165,14 @@ TEST_P(StoreContract, nobody_appends_who_has_not_taken_over) {
   EXPECT_EQ(store->load()->seq, Seq{});
 }
 
+TEST_P(StoreContract, a_leader_that_writes_nothing_can_ask_whether_it_still_leads) {
+  EXPECT_TRUE(store_->confirm(epoch_));
+  EXPECT_EQ(store_->confirm(Epoch{}).error().code, fenced);
+  const Epoch next = store_->take_over().value();
+  EXPECT_EQ(store_->confirm(epoch_).error().code, fenced);
+  EXPECT_TRUE(store_->confirm(next));
+}
+
 TEST_P(StoreContract, an_older_leader_is_fenced_by_a_newer_one) {
   append(submission_of(sample_job(10)));
   const auto other = place_->open();

@@ -73,6 +73,13 @@ Result<Epoch, StoreError> SqliteStore::take_over() {
   return position.epoch;
 }
 
+Result<Done, StoreError> SqliteStore::confirm(Epoch epoch) {
+  TRY(snapshot, begin_read(*database_));
+  TRY(position, read_position(*database_));
+  if (epoch == position.epoch && epoch != Epoch{}) return Done{};
+  return StoreError{fenced, "epoch " + std::to_string(position.epoch.value) + " leads"};
+}
+
 Result<Loaded, StoreError> SqliteStore::load() {
   TRY(snapshot, begin_read(*database_));
   TRY(position, read_position(*database_));

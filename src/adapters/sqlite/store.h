@@ -22,6 +22,7 @@ class SqliteStore final : public Store {
   // All calls: one thread at a time. Each may block for the disk, and for a few seconds for another
   // program that writes.
   Result<Epoch, StoreError> take_over() override;
+  Result<Done, StoreError> confirm(Epoch epoch) override;
   Result<Loaded, StoreError> load() override;
   Result<Seq, StoreError> append(Epoch epoch, Seq after, const Batch& batch) override;
   Result<std::optional<JobSpec>, StoreError> spec(const Digest& digest) override;

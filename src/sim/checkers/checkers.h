@@ -4,6 +4,7 @@
 #include "sim/checkers/devices.h"
 #include "sim/checkers/jobs.h"
 #include "sim/checkers/promises.h"
+#include "sim/checkers/traffic.h"
 
 namespace keel::sim {
 
@@ -11,14 +12,18 @@ struct Checkers {
   DeviceChecker devices;
   JobChecker jobs;
   PromiseChecker promises;
+  TrafficChecker traffic;
 
   void appended(Epoch epoch, const Batch& batch, const ModelRows& rows) {
     devices.appended(batch);
     jobs.appended(epoch, batch, rows);
+    traffic.stored(batch.events.size());
   }
   void began(const Run& run) { devices.began(run); }
+  void main_ended(const TaskKey& key, const Exit& exit) { jobs.program_ended(key, exit); }
   void ended(const TaskKey& key) { devices.ended(key); }
-  void recovered(const State& state, const ModelRows& rows) const {
+  void recovered(Epoch epoch, const State& state, const ModelRows& rows) {
+    jobs.took_over(epoch);
     jobs.recovered(state, rows);
     promises.kept(rows);
   }

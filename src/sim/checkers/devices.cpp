@@ -7,6 +7,16 @@
 namespace keel::sim {
 
 void DeviceChecker::appended(const Batch& batch) {
+  for (const StoredEvent& event : batch.events) {
+    const auto* fact = std::get_if<JobFact>(&event.fact);
+    const auto* ended = fact != nullptr ? std::get_if<TaskEnded>(&fact->event) : nullptr;
+    if (ended == nullptr || ended->exit.text != "its node is gone") continue;
+    for (const auto& [key, run] : runs_) {
+      if (key.job == fact->job && key.task == ended->task && run.token == ended->token) {
+        given_up_.insert(key);
+      }
+    }
+  }
   for (const HoldingChange& change : batch.holdings) {
     const auto held = held_.find(change.device);
     if (change.taken) {
@@ -14,6 +24,12 @@ void DeviceChecker::appended(const Batch& batch) {
              change.device.uuid + " is given to " + print(change.key) + " while it is held by " +
                  (held == held_.end() ? "" : print(held->second)));
       held_[change.device] = change.key;
+      const auto used = used_.find(change.device);
+      const bool gone = used == used_.end() ||
+                        (given_up_.contains(used->second) && killed_.contains(used->second));
+      expect(gone, "I2",
+             change.device.uuid + " is given to " + print(change.key) + " while " +
+                 (gone ? "" : print(used->second)) + " uses it");
     } else {
       expect(held != held_.end() && held->second == change.key, "I1",
              change.device.uuid + " is freed by " + print(change.key) + ", which does not hold it");
@@ -36,7 +52,8 @@ void DeviceChecker::began(const Run& run) {
     newest = run.token;
   }
   const auto other = std::ranges::find_if(runs_, [&](const auto& one) {
-    return one.first.job == run.key.job && one.first.attempt != run.key.attempt;
+    return one.first.job == run.key.job && one.first.attempt != run.key.attempt &&
+           !killed_.contains(one.first);
   });
   expect(other == runs_.end(), "I4",
          print(run.key) + " starts while " + (other == runs_.end() ? "" : print(other->first)) +
@@ -50,6 +67,10 @@ void DeviceChecker::ended(const TaskKey& key) {
   expect(run != runs_.end(), "I2", print(key) + " ends and was not running");
   for (const DeviceId& device : run->second.devices) used_.erase(device);
   runs_.erase(run);
+  killed_.erase(key);
+  given_up_.erase(key);
 }
+
+void DeviceChecker::killed(const TaskKey& key) { killed_.insert(key); }
 
 }  // namespace keel::sim

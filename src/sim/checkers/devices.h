@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "model/ids.h"
@@ -18,13 +19,17 @@ struct Run {
 };
 
 // I1: no device is in two live reservations.
-// I2: no device is used by two running attempts, in the world's own truth.
+// I2: no device is used by two running attempts, in the world's own truth, nor handed out while it
+// is used; only what a silent node has surely killed counts as gone without having been seen to end.
+// I4: no two attempts of a job run at once.
 // I3: fences per device never go down; nothing older starts after something newer.
 class DeviceChecker {
  public:
   void appended(const Batch& batch);
   void began(const Run& run);
   void ended(const TaskKey& key);
+  // It has had its SIGKILL and executes nothing any more, however long its devices are in use.
+  void killed(const TaskKey& key);
 
   bool nothing_held() const { return held_.empty(); }
   bool nothing_runs() const { return runs_.empty(); }
@@ -34,6 +39,8 @@ class DeviceChecker {
   std::map<DeviceId, TaskKey> used_;
   std::map<DeviceId, FencingToken> newest_;
   std::map<TaskKey, Run> runs_;
+  std::set<TaskKey> killed_;
+  std::set<TaskKey> given_up_;  // with their nodes, by proof of loss
 };
 
 }  // namespace keel::sim

@@ -7,6 +7,51 @@
 
 namespace keel::sim {
 
+namespace {
+
+bool ends_a_job(const JobEvent& event) {
+  return std::holds_alternative<Succeeded>(event) || std::holds_alternative<Failed>(event) ||
+         std::holds_alternative<Canceled>(event) || std::holds_alternative<Expired>(event) ||
+         std::holds_alternative<Rejected>(event) || std::holds_alternative<LateSucceeded>(event);
+}
+
+}  // namespace
+
+void JobChecker::program_ended(const TaskKey& key, const Exit& exit) {
+  if (exit.kind == ExitKind::exited && exit.code == 0) ended_well_.insert(key);
+}
+
+// What does not follow from the table, or must not rest on it.
+void JobChecker::look_before(const Job& job, const JobEvent& event, const std::string& what) {
+  if (ends_a_job(event)) expect(over_.insert(job.id).second, "I8", what + ", and it was over");
+  if (std::holds_alternative<Launched>(event)) {
+    expect(std::ranges::all_of(job.tasks,
+                               [](const Task& task) { return task.state == TaskState::prepared; }),
+           "I10", what + " though a task is not prepared");
+  }
+  if (std::holds_alternative<Succeeded>(event)) {
+    for (std::uint32_t rank = 0; rank < job.tasks.size(); ++rank) {
+      const TaskKey key{job.id, job.attempt, rank};
+      expect(ended_well_.contains(key), "I9", what + ", and " + print(key) + " did not");
+    }
+  }
+  if (const auto* requeued = std::get_if<Requeued>(&event)) {
+    const bool own = requeued->reason == Reason::program_failed;
+    expect(!own || ++failures_[job.id] <= job.retries, "B-G9",
+           what + " after " + std::to_string(failures_[job.id]) + " failures");
+  }
+  if (const auto* voided = std::get_if<Voided>(&event)) {
+    expect(!voided->text.ends_with("a later token"), "I3",
+           what + ": its own token is refused as an old one");
+  }
+}
+
+void JobChecker::look_at_reservations(Instant at) const {
+  for (const JobId id : reserved_) {
+    expect(jobs_.at(id).claim_by > at, "B-E17", print(id) + " is reserved, and its time is over");
+  }
+}
+
 void JobChecker::fold(const JobFact& fact, Instant at) {
   const std::string what = print(fact.job) + " " + std::string(name_of(fact.event));
   if (const auto* submitted = std::get_if<Submitted>(&fact.event)) {
@@ -18,9 +63,12 @@ void JobChecker::fold(const JobFact& fact, Instant at) {
   expect(found != jobs_.end(), "I9", what + " before its submission");
   Job& job = found->second;
   const JobState before = job.state;
+  look_before(job, fact.event, what);
   const auto applied = apply(job, at, fact.event);
   expect(applied.has_value(), "I9", what + " in state " + std::string(print(before)));
   if (job.state == before) return;
+  if (job.state == JobState::reserved) reserved_.insert(job.id);
+  if (before == JobState::reserved) reserved_.erase(job.id);
   expect(!is_terminal(before), "I8", what + " leaves " + std::string(print(before)));
   ++transitions_[std::string(print(before)) + " " + std::string(print(job.state))];
 }
@@ -40,6 +88,7 @@ void JobChecker::appended(Epoch epoch, const Batch& batch, const ModelRows& rows
       }
     }
   }
+  if (!batch.events.empty()) look_at_reservations(batch.events.back().at);
   for (const Job& row : batch.jobs) {
     const auto folded = jobs_.find(row.id);
     expect(folded != jobs_.end(), "I6", print(row.id) + " has a row and no event");

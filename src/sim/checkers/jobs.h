@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "core/state.h"
@@ -14,13 +15,19 @@ namespace keel::sim {
 
 // I3: what is written carries the newest epoch.
 // I6: a job comes with its event, its row, its spec and its key, or not at all.
-// I8: a terminal state is entered once and never left.
-// I9: only declared transitions occur.
+// I8: a terminal state is entered once and never left, by one event.
+// I9: only declared transitions occur, and a job succeeds only if its programs did.
+// I10: START is committed for a whole gang or not at all.
+// B-E17: no reservation outlives its claim_by.
+// B-G9: a job fails of its own accord as often as it may, and once more.
 // I24: what a restart reads is what the events say, and what the leader had in memory.
 class JobChecker {
  public:
   void appended(Epoch epoch, const Batch& batch, const ModelRows& rows);
+  void took_over(Epoch epoch) { epoch_ = epoch; }
   void recovered(const State& state, const ModelRows& rows) const;
+  // In truth, whatever anybody says of it later.
+  void program_ended(const TaskKey& key, const Exit& exit);
 
   bool all_over() const;
   // The first job that is not, for a message.
@@ -30,8 +37,14 @@ class JobChecker {
 
  private:
   void fold(const JobFact& fact, Instant at);
+  void look_before(const Job& job, const JobEvent& event, const std::string& what);
+  void look_at_reservations(Instant at) const;
 
   std::map<JobId, Job> jobs_;
+  std::set<JobId> over_;
+  std::set<JobId> reserved_;
+  std::set<TaskKey> ended_well_;
+  std::map<JobId, std::uint32_t> failures_;  // for which a job was queued again
   std::map<NodeId, Node> nodes_;
   std::map<std::string, std::uint64_t> transitions_;  // "running finishing", how often
   Epoch epoch_;
