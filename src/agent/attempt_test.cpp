@@ -230,6 +230,71 @@ TEST(Attempt, a_new_agent_adopts_what_runs_and_starts_nothing_by_itself) {
             "extend start");
 }
 
+// B-E9
+TEST(Attempt, a_thousand_jobs_that_failed_before_they_ran_leave_nothing_held) {
+  Host host;
+  for (std::uint64_t i = 1; i <= 1000; ++i) {
+    const TaskKey failing{{i}, {1}, 0};
+    host.prepare(failing, i, g0);
+    host.core.prepared(failing, RuntimeError{"no such program"});
+    ASSERT_EQ(host.claim(failing).phase, TaskPhase::refused);
+    host.tell(failing, i, Release{});
+    ASSERT_TRUE(host.core.claims().empty()) << "after " << i;
+    ASSERT_TRUE(host.core.started().empty());
+  }
+  EXPECT_EQ(host.core.floors().size(), 1u);
+  EXPECT_TRUE(host.core.report_due(host.now)->tasks.empty());
+  EXPECT_EQ(names(host.prepare({{1001}, {1}, 0}, 1001, g0)), "floors write begin");
+}
+
+// B-E11
+TEST(Attempt, what_has_ended_stays_as_it_ended_though_a_later_job_has_its_devices) {
+  Host old;
+  const TaskKey finished{{1}, {1}, 0};
+  const TaskKey later{{2}, {1}, 0};
+  old.run(finished, 5, g0);
+  const Exit success{.kind = ExitKind::exited, .code = 0, .clean = true};
+  const Observed end{.key = finished, .phase = Observed::Phase::ended, .exit = success};
+  old.core.observed({end});
+  old.tell(finished, 5, Commit{});
+  old.core.committed(finished, Done{});
+  old.run(later, 6, g0);
+  Claims::Kept kept{.floors = old.core.floors()};
+  for (const auto& [one, claim] : old.core.claims()) kept.claims.push_back(claim);
+  AgentCore next({.id = {"n1"}, .devices = {{.id = g0}}}, kept);
+  EXPECT_EQ(names(next.resumed()), "");
+  // The record of its end is still there; or something has removed it. Neither is news.
+  const Observed running{.key = later, .phase = Observed::Phase::running};
+  for (const std::vector<Observed>& seen :
+       {std::vector<Observed>{end, running}, std::vector<Observed>{running}}) {
+    EXPECT_EQ(names(next.observed(seen)), "");
+    EXPECT_EQ(next.claims().at(finished).phase, TaskPhase::settled);
+    EXPECT_EQ(next.claims().at(finished).exit, success);
+    EXPECT_EQ(next.claims().at(later).phase, TaskPhase::running);
+  }
+}
+
+// B-E2
+TEST(Attempt, neither_a_restart_nor_a_new_connection_gives_a_task_more_time) {
+  Host old;
+  old.run(key, 5, g0);
+  Claims::Kept kept{.floors = old.core.floors()};
+  for (const auto& [one, claim] : old.core.claims()) kept.claims.push_back(claim);
+  AgentCore next({.id = {"n1"}, .devices = {{.id = g0}}}, kept);
+  const Instant late{minutes(29).us};
+  std::string done = names(next.resumed());
+  done += names(next.observed({{.key = key, .phase = Observed::Phase::running}}));
+  next.connected();
+  done += names(next.welcomed({.disconnect_stop = minutes(30), .heartbeat = seconds(2)}, late));
+  const auto report = next.report_due(late);
+  done += names(next.tick(late));
+  EXPECT_EQ(done, "") << "its shim would be told of a lease that nobody has granted";
+  ASSERT_TRUE(report);
+  const auto heard = next.acknowledged(report->number, late);
+  ASSERT_EQ(names(heard), "extend");
+  EXPECT_EQ(std::get<ExtendLease>(heard[0]).lease, late + minutes(30));
+}
+
 TEST(Attempt, a_task_that_nobody_claimed_is_stopped_and_then_cleared_away) {
   Host host;
   EXPECT_EQ(names(host.core.observed({{.key = key, .phase = Observed::Phase::running}})), "stop");
@@ -328,6 +393,7 @@ TEST(Attempt, a_stop_that_the_disk_does_not_keep_is_done_all_the_same_and_writte
   EXPECT_EQ(names(host.core.tick(Instant{seconds(5).us})), "") << "the disk has it";
 }
 
+// B-E2
 TEST(Attempt, leases_follow_the_last_report_that_was_acknowledged_not_the_last_sent) {
   Host host;
   host.run(key, 5, g0);

@@ -180,6 +180,7 @@ TEST(Shim, a_program_that_cannot_be_started_is_recorded_with_its_text) {
   EXPECT_EQ(last.orders.record.value_or(exit_3), text);
 }
 
+// B-E12, B-E15
 TEST(Shim, what_survives_the_kill_bound_is_recorded_as_not_clean_and_again_when_it_is_gone) {
   ShimSeen rest = ended(at(5));
   rest.left = true;

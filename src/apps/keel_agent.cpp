@@ -17,11 +17,11 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "adapters/clock/clock.h"
-#include "adapters/emulated/devices.h"
 #include "adapters/link/link.h"
 #include "adapters/preparer/preparer.h"
 #include "adapters/processes/agent_id.h"
@@ -29,6 +29,7 @@
 #include "adapters/processes/local_claims.h"
 #include "adapters/processes/local_runtime.h"
 #include "agent/runner.h"
+#include "apps/agent/gpus.h"
 #include "apps/agent/options.h"
 #include "model/limits.h"
 
@@ -89,27 +90,49 @@ std::string read_token(const std::string& path) {
   return token;
 }
 
-std::vector<Device> devices_of(const AgentOptions& options) {
-  if (options.devices.empty()) return {};
-  constexpr std::string_view emulated = "emulated:";
-  if (!options.devices.starts_with(emulated)) {
-    say("--devices: '" + options.devices + "' should look like emulated:8xH100-80GB");
-    std::exit(2);
-  }
-  const std::string description = options.devices.substr(emulated.size());
-  return or_exit(EmulatedDevices::parse(description, options.name)).list();
-}
-
-NodeInventory inventory_of(const AgentOptions& options, const std::vector<Device>& devices,
-                           std::vector<std::string> warnings) {
+// Everything but the devices.
+NodeInventory inventory_of(const AgentOptions& options) {
   return {.id = {options.name},
           .agent_id = or_exit(agent_id(options.state)).digits,
           .boot_id = boot_id(),
           .address = options.address,
           .cpu = {::sysconf(_SC_NPROCESSORS_ONLN) * 1000},
-          .memory = {::sysconf(_SC_PHYS_PAGES) * ::sysconf(_SC_PAGESIZE)},
-          .devices = devices,
-          .warnings = std::move(warnings)};
+          .memory = {::sysconf(_SC_PHYS_PAGES) * ::sysconf(_SC_PAGESIZE)}};
+}
+
+NodeInventory with_gpus(NodeInventory inventory, const Gpus& gpus,
+                        const std::vector<std::string>& warnings) {
+  inventory.devices = gpus.devices();
+  inventory.warnings = warnings;
+  for (std::string& warning : gpus.warnings()) inventory.warnings.push_back(std::move(warning));
+  return inventory;
+}
+
+void say_what_is_new(const std::vector<std::string>& warnings,
+                     const std::vector<std::string>& before) {
+  for (const std::string& warning : warnings) {
+    if (std::ranges::find(before, warning) == before.end()) say("warning: " + warning);
+  }
+}
+
+std::set<DeviceId> held_by_tasks(const AgentCore& core) {
+  std::set<DeviceId> held;
+  for (const auto& [key, claim] : core.claims()) {
+    if (is_live(claim)) held.insert(claim.order.devices.begin(), claim.order.devices.end());
+  }
+  return held;
+}
+
+// Brings what the GPUs have to say to the agent's mind and log, and tells them who holds them.
+void follow(Gpus& gpus, const NodeInventory& host, const std::vector<std::string>& limits,
+            Runner& runner) {
+  gpus.hold(held_by_tasks(runner.core()));
+  const auto news = gpus.take_news();
+  if (!news) return;
+  for (const std::string& line : *news) say(line);
+  NodeInventory now = with_gpus(host, gpus, limits);
+  say_what_is_new(now.warnings, runner.core().inventory().warnings);
+  runner.inventory_changed(std::move(now));
 }
 
 // Brings a file from the control plane into the host's cache.
@@ -135,8 +158,8 @@ int signals_descriptor() {
 }
 
 // Sleeps until something is to be done. False: a signal asks the agent to end.
-bool sleep_until(Instant wake, Clock& clock, const std::array<int, 4>& descriptors) {
-  std::array<pollfd, 4> wait{};
+bool sleep_until(Instant wake, Clock& clock, const std::array<int, 5>& descriptors) {
+  std::array<pollfd, 5> wait{};
   for (std::size_t i = 0; i < wait.size(); ++i) {
     wait[i] = {.fd = descriptors[i], .events = POLLIN, .revents = 0};
   }
@@ -152,7 +175,8 @@ int run(const AgentOptions& options) {
     say("--shim: " + options.shim + ": " + std::strerror(errno));
     return 1;
   }
-  const std::vector<Device> devices = devices_of(options);
+  BootClock clock;
+  const auto gpus = or_exit(Gpus::open(options, clock));
   raise_descriptor_limit();
   hold_state(options.state);
   const auto runtime = or_exit(LocalRuntime::open(
@@ -166,11 +190,13 @@ int run(const AgentOptions& options) {
        .give_up = [&] { link->give_up_fetching(); },
        .runtime = *runtime,
        .wake = [prepared] { ::eventfd_write(prepared, 1); }});
-  BootClock clock;
-  NodeInventory inventory = inventory_of(options, devices, runtime->warnings());
-  for (const std::string& warning : inventory.warnings) say("warning: " + warning);
-  say("node " + options.name + ", " + std::to_string(inventory.devices.size()) + " devices" +
-      (options.devices.empty() ? "" : " (" + options.devices + ")"));
+  const NodeInventory host = inventory_of(options);
+  const std::vector<std::string> limits = runtime->warnings();
+  gpus->await_first();
+  NodeInventory inventory = with_gpus(host, *gpus, limits);
+  say_what_is_new(inventory.warnings, {});
+  say("node " + options.name + ", " + std::to_string(inventory.devices.size()) + " devices (" +
+      options.devices + ")");
   Runner runner = or_exit(Runner::open(std::move(inventory), {.clock = clock,
                                                               .server = *link,
                                                               .runtime = *runtime,
@@ -179,11 +205,12 @@ int run(const AgentOptions& options) {
   for (const std::string& claim : claims.damaged()) say("moved aside: " + claim);
 
   Trouble far, near;
-  const std::array<int, 4> descriptors = {signals, link->wake_descriptor(), runtime->wake_fd(),
-                                          prepared};
+  const std::array<int, 5> descriptors = {signals, link->wake_descriptor(), runtime->wake_fd(),
+                                          prepared, gpus->wake_descriptor()};
   while (sleep_until(runner.next_wake(), clock, descriptors)) {
     eventfd_t count = 0;
     ::eventfd_read(prepared, &count);
+    follow(*gpus, host, limits, runner);
     runner.step();
     far.tell(link->trouble(), "no connection to " + options.server + ": ");
     near.tell(runner.trouble(), "");

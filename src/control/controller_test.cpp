@@ -213,6 +213,21 @@ TEST(Controller, a_silent_node_leaves_its_job_unknown_and_its_return_brings_it_b
   EXPECT_EQ(world.state(1), JobState::running);
 }
 
+// B-E18
+TEST(Controller, a_report_that_comes_in_the_turn_that_would_give_its_node_up_counts) {
+  World world;
+  world.run_a_job(1);
+  world.pass(world.policy.silence - seconds(1));
+  world.now = world.now + seconds(1);
+  world.report(world.all({1}, TaskPhase::running));
+  EXPECT_EQ(world.controller.state().find(n1)->state, NodeState::ready);
+  EXPECT_EQ(world.state(1), JobState::running);
+  world.pass(world.policy.silence - milliseconds(1));
+  EXPECT_EQ(world.state(1), JobState::running) << "the whole time counts from that report";
+  world.pass(milliseconds(1) + seconds(1));
+  EXPECT_EQ(world.state(1), JobState::unknown);
+}
+
 TEST(Controller, a_job_is_started_over_only_after_the_proof_that_it_was_stopped) {
   World world;
   world.run_a_job(1);

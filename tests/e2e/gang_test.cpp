@@ -150,6 +150,30 @@ TEST(Gang, is_stopped_and_failed_when_one_task_fails_naming_task_and_code) {
   EXPECT_NE(told.output.find("code 3"), std::string::npos) << told.output;
 }
 
+// B-E14
+TEST(Gang, one_rank_that_is_killed_ends_those_that_spin_and_heed_no_signal) {
+  Platform platform;
+  platform.start_keeld();
+  platform.start_agent();
+  const std::string script = "trap '' TERM\n" + until_told() +
+                             "[ $RANK = 2 ] && kill -KILL $$\n"
+                             "while :; do sleep 0.02; done\n";
+  const std::string job = platform.submit(platform.gang(script, 4, 2));
+  platform.await_state(job, "running");
+  platform.tell("go");
+  const Json ended = platform.await_end(job);
+  EXPECT_EQ(ended["state"], "failed");
+  EXPECT_EQ(ended["first_failed"], 2) << ended;
+  EXPECT_EQ(ended["tasks"][2]["exit"]["kind"], "signaled") << ended;
+  EXPECT_EQ(ended["tasks"][2]["exit"]["code"], 9) << ended;
+  for (const std::size_t other : {0u, 1u, 3u}) {
+    EXPECT_EQ(ended["tasks"][other]["exit"]["cause"], "by_sibling") << ended;
+  }
+  EXPECT_TRUE(platform.nobody_left()) << "a job was ended while some of it ran";
+  const std::string next = platform.submit(platform.gang("true", 1, 8));
+  EXPECT_EQ(platform.await_end(next)["state"], "succeeded") << "all its devices are free again";
+}
+
 TEST(Gang, goes_on_when_a_task_ends_with_0_early) {
   Platform platform;
   platform.start_keeld();

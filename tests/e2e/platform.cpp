@@ -99,17 +99,19 @@ std::vector<std::string> Platform::keeld_command() const {
 }
 
 std::vector<std::string> Platform::agent_command(const std::string& name) const {
-  return {programs + "keel-agent",
-          "--server",
-          "unix:" + path("keel.sock"),
-          "--state",
-          agent_state(name),
-          "--name",
-          node(name),
-          "--devices",
-          options_.devices,
-          "--shim",
-          programs + "keel-shim"};
+  std::vector<std::string> command = {programs + "keel-agent",
+                                      "--server",
+                                      "unix:" + path("keel.sock"),
+                                      "--state",
+                                      agent_state(name),
+                                      "--name",
+                                      node(name),
+                                      "--devices",
+                                      options_.devices,
+                                      "--shim",
+                                      programs + "keel-shim"};
+  command.insert(command.end(), options_.agent.begin(), options_.agent.end());
+  return command;
 }
 
 void Platform::start_keeld() {

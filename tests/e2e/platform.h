@@ -22,6 +22,7 @@ class Platform {
   struct Options {
     std::vector<std::string> keeld;  // further arguments
     std::string devices = "emulated:8xH100-80GB";
+    std::vector<std::string> agent{};  // further arguments
   };
 
   Platform() : Platform(Options()) {}

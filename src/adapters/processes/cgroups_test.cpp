@@ -36,6 +36,20 @@ TEST(Cgroups, who_wants_more_memory_than_agreed_is_killed_and_the_record_says_so
       (Exit{.kind = ExitKind::signaled, .code = SIGKILL, .out_of_memory = true, .clean = true}));
 }
 
+// B-I9
+TEST(Cgroups, reading_a_file_larger_than_the_memory_that_was_agreed_is_no_offence) {
+  Host host;
+  if (!in_force(host, "memory")) GTEST_SKIP() << "memory is not limited here";
+  const std::string large = host.place().state + "/large";
+  std::ofstream(large).close();
+  ASSERT_EQ(::truncate(large.c_str(), 160 << 20), 0);
+  ASSERT_EQ(::chmod(large.c_str(), 0644), 0);
+  PrepareOrder order = host.order("cat " + large + " " + large + " | wc -c");
+  order.spec.memory_per_task = mebibytes(48);
+  EXPECT_EQ(host.run(order), (Exit{.kind = ExitKind::exited, .code = 0, .clean = true}));
+  EXPECT_EQ(host.output(), std::to_string(320 << 20) + "\n");
+}
+
 TEST(Cgroups, a_child_that_runs_out_of_memory_is_told_of_a_failed_task_and_not_of_a_good_one) {
   Host host;
   if (!in_force(host, "memory")) GTEST_SKIP() << "memory is not limited here";

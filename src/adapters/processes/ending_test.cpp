@@ -55,6 +55,7 @@ TEST(Ending, the_signal_is_the_one_that_was_agreed) {
   EXPECT_EQ(host.output(), "ready\n");
 }
 
+// B-D13
 TEST(Ending, who_ignores_the_notice_is_killed_after_the_grace_and_not_before) {
   Host host;
   PrepareOrder order = host.order("trap '' TERM; echo ready; while :; do sleep 0.05; done");
@@ -71,6 +72,7 @@ TEST(Ending, who_ignores_the_notice_is_killed_after_the_grace_and_not_before) {
   EXPECT_LT(boot_now() - asked, order.spec.grace + seconds(3));
 }
 
+// B-D13
 TEST(Ending, a_wrapping_shell_does_not_take_the_notice_from_the_program_that_heeds_it) {
   Host host;
   PrepareOrder order = host.order(
@@ -84,6 +86,7 @@ TEST(Ending, a_wrapping_shell_does_not_take_the_notice_from_the_program_that_hee
   EXPECT_EQ(host.output(), "ready\nsaved\n");
 }
 
+// B-E12
 TEST(Ending, no_process_is_left_whoever_ends_first) {
   struct Row {
     const char* name;
@@ -199,6 +202,7 @@ void kill_agent(pid_t pid) {
   ::waitpid(pid, nullptr, 0);
 }
 
+// B-E18
 TEST(Ending, the_agents_death_disturbs_nothing_and_the_end_is_right_though_nobody_watched) {
   Host host;
   host.end_agent();
@@ -223,6 +227,7 @@ TEST(Ending, a_restarted_agent_finds_its_tasks_running_and_can_stop_them) {
   EXPECT_EQ(host.await_end().cause, StopCause::canceled);
 }
 
+// B-E2
 TEST(Ending, without_an_agent_the_lease_ends_it) {
   Host host;
   const std::string word = unique_word();
@@ -238,6 +243,7 @@ TEST(Ending, without_an_agent_the_lease_ends_it) {
   EXPECT_EQ(host.output(), "notice\n");
 }
 
+// B-E18
 TEST(Ending, a_killed_shim_takes_its_task_along_and_the_end_is_lost) {
   for (const Host::Options& options : {Host::Options{}, no_groups}) {
     SCOPED_TRACE(options.cgroup_root);

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "adapters/processes/test_host.h"
 #include "wire/spec.h"
 
@@ -55,6 +57,34 @@ TEST(LocalRuntime, its_descriptor_wakes_for_what_others_do_and_not_for_what_it_d
   EXPECT_TRUE(eventually([&] { return !is_locked(open_directory(host.path(first_task))->get()); }));
   host.observe();
   EXPECT_FALSE(wakes(50)) << "an end is told once";
+}
+
+// B-E15
+TEST(LocalRuntime, tasks_that_end_in_one_instant_are_all_seen_to_end_by_a_look) {
+  Host host;
+  constexpr std::uint32_t tasks = 24;
+  const std::string pipe = host.place().state + "/gate";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0666), 0);
+  ASSERT_EQ(::chmod(pipe.c_str(), 0666), 0);
+  ASSERT_EQ(::chmod(host.place().state.c_str(), 0711), 0);
+  const int gate = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+  std::vector<TaskKey> keys;
+  for (std::uint32_t i = 0; i < tasks; ++i) {
+    keys.push_back({first_task.job, first_task.attempt, i});
+    host.start(host.order("cat " + pipe + " > /dev/null; exit " + std::to_string(i), keys.back()));
+  }
+  const auto count = [&](Observed::Phase phase) {
+    return std::ranges::count(host.runtime().observe({}), phase, &Observed::phase);
+  };
+  ASSERT_TRUE(eventually([&] { return count(Observed::Phase::running) == tasks; }));
+  ::close(gate);  // the last writer is gone: each reads the end
+  // Nobody looks while they end, so most of what is announced is announced together.
+  ASSERT_TRUE(eventually([&] { return !anybody_runs(pipe); }));
+  for (std::uint32_t i = 0; i < tasks; ++i) {
+    EXPECT_EQ(
+        host.await_end(keys[i]),
+        (Exit{.kind = ExitKind::exited, .code = static_cast<std::int32_t>(i), .clean = true}));
+  }
 }
 
 TEST(LocalRuntime, success_and_death_by_signal_are_told_apart) {

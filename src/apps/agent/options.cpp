@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <array>
 
+#include "wire/quantity.h"
+
 namespace keel {
 namespace {
 
@@ -13,13 +15,13 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-// The shim that was built or installed with this very program.
-std::string shim_beside_us() {
+// What was built or installed with this very program.
+std::string beside_us(const char* program) {
   std::array<char, 4096> path{};
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
   if (length <= 0) return {};
   const std::string self(path.data(), static_cast<std::size_t>(length));
-  return self.substr(0, self.rfind('/') + 1) + "keel-shim";
+  return self.substr(0, self.rfind('/') + 1) + program;
 }
 
 std::string check_name(const std::string& name) {
@@ -31,10 +33,32 @@ std::string check_name(const std::string& name) {
   return fine ? "" : "'" + name + "' is no node name: 1 to 64 letters, digits, '.', '-' and '_'";
 }
 
+void add_duration(CLI::App& app, const std::string& name, Duration& value,
+                  const std::string& what) {
+  app.add_option_function<std::string>(
+         name,
+         [&value, name](const std::string& text) {
+           const auto duration = parse_duration(text);
+           if (!duration || *duration < milliseconds(10) || *duration > hours(1)) {
+             throw CLI::ValidationError(name, "'" + text + "' is no duration from 10ms to 1h");
+           }
+           value = *duration;
+         },
+         what + " (default " + print(value) + ")")
+      ->type_name("DURATION");
+}
+
 }  // namespace
 
 Result<AgentOptions, int> parse_agent_options(int argc, char** argv) {
-  AgentOptions options{.name = host_name(), .address = "127.0.0.1", .shim = shim_beside_us()};
+  AgentOptions options{.name = host_name(),
+                       .address = "127.0.0.1",
+                       .devices = "nvml",
+                       .shim = beside_us("keel-shim"),
+                       .nvml_program = beside_us("keel-nvml"),
+                       .nvml_library = "libnvidia-ml.so.1",
+                       .nvml_every = seconds(10),
+                       .nvml_deadline = seconds(10)};
   CLI::App app{"The agent of one GPU host: runs tasks for keeld, which it dials and obeys."};
   app.name("keel-agent");
   app.add_option("--server", options.server, "keeld: unix:PATH, or a loopback HOST:PORT")
@@ -46,8 +70,17 @@ Result<AgentOptions, int> parse_agent_options(int argc, char** argv) {
   app.add_option("--address", options.address,
                  "where tasks on other nodes reach this host (default 127.0.0.1)");
   app.add_option("--devices", options.devices,
-                 "emulated:COUNTxMODEL-MEMORY, such as emulated:8xH100-80GB; default: no GPUs");
+                 "nvml: what NVIDIA's library finds (default); none: no GPUs; "
+                 "emulated:COUNTxMODEL-MEMORY, such as emulated:8xH100-80GB");
   app.add_option("--shim", options.shim, "the program keel-shim (default: beside this one)");
+  app.add_option("--nvml-program", options.nvml_program,
+                 "the program keel-nvml, which calls NVML (default: beside this one)");
+  app.add_option("--nvml-library", options.nvml_library,
+                 "NVIDIA's library, a path or a name (default libnvidia-ml.so.1)");
+  add_duration(app, "--nvml-every", options.nvml_every, "between two looks at all GPUs");
+  add_duration(app, "--nvml-deadline", options.nvml_deadline, "for one call of NVML to return");
+  app.add_option("--xid-catalogue", options.xid_catalogue,
+                 "a file of what Xid codes mean (default: the one of this build)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
