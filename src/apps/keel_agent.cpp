@@ -30,6 +30,7 @@
 #include "adapters/processes/local_runtime.h"
 #include "agent/runner.h"
 #include "apps/agent/options.h"
+#include "apps/agent/present.h"
 #include "model/limits.h"
 
 namespace {
@@ -155,8 +156,12 @@ int run(const AgentOptions& options) {
   const std::vector<Device> devices = devices_of(options);
   raise_descriptor_limit();
   hold_state(options.state);
-  const auto runtime = or_exit(LocalRuntime::open(
-      {.state = options.state, .shim = options.shim, .cgroup_base = "keel/" + options.name}));
+  const auto runtime = or_exit(LocalRuntime::open({.state = options.state,
+                                                   .shim = options.shim,
+                                                   .cgroup_base = "keel/" + options.name,
+                                                   .logs_kept = {.tasks_max = options.logs_kept,
+                                                                 .bytes_max = options.logs_bytes,
+                                                                 .span = options.logs_for}}));
   LocalClaims claims = or_exit(LocalClaims::open(options.state, {options.name}));
   const auto link = or_exit(
       ServerLink::open({.target = options.server, .token = read_token(options.token_file)}));
@@ -167,15 +172,15 @@ int run(const AgentOptions& options) {
        .runtime = *runtime,
        .wake = [prepared] { ::eventfd_write(prepared, 1); }});
   BootClock clock;
-  NodeInventory inventory = inventory_of(options, devices, runtime->warnings());
-  for (const std::string& warning : inventory.warnings) say("warning: " + warning);
-  say("node " + options.name + ", " + std::to_string(inventory.devices.size()) + " devices" +
+  Present present(inventory_of(options, devices, runtime->warnings()), options);
+  say("node " + options.name + ", " + std::to_string(devices.size()) + " devices" +
       (options.devices.empty() ? "" : " (" + options.devices + ")"));
-  Runner runner = or_exit(Runner::open(std::move(inventory), {.clock = clock,
-                                                              .server = *link,
-                                                              .runtime = *runtime,
-                                                              .claims = claims,
-                                                              .preparations = preparer}));
+  Runner runner = or_exit(Runner::open(present.look(*runtime), {.clock = clock,
+                                                                .server = *link,
+                                                                .runtime = *runtime,
+                                                                .claims = claims,
+                                                                .preparations = preparer}));
+  for (const std::string& warning : present.take_news()) say("warning: " + warning);
   for (const std::string& claim : claims.damaged()) say("moved aside: " + claim);
 
   Trouble far, near;
@@ -185,6 +190,8 @@ int run(const AgentOptions& options) {
     eventfd_t count = 0;
     ::eventfd_read(prepared, &count);
     runner.step();
+    runner.inventory_changed(present.look(*runtime));
+    for (const std::string& warning : present.take_news()) say("warning: " + warning);
     far.tell(link->trouble(), "no connection to " + options.server + ": ");
     near.tell(runner.trouble(), "");
   }
