@@ -57,11 +57,13 @@ TEST(Disk, a_lease_is_extended_while_it_is_full) {
   PrepareOrder order = host.order("exec sleep 1000");
   host.start(order, boot_now() + seconds(2));
   ASSERT_TRUE(eventually([&] { return host.observe()->phase == Observed::Phase::running; }));
+  const pid_t task = host.shim_identity().task_pid();
   disk.fill();
   for (int i = 0; i < 5; ++i) {
     host.runtime().extend(first_task, boot_now() + seconds(2));
     ::usleep(1'000'000);  // in all, longer than the first lease and its grace
     ASSERT_EQ(host.observe()->phase, Observed::Phase::running);
+    ASSERT_TRUE(look_at(task)) << "its end only cannot be told";
   }
   disk.free();
 }

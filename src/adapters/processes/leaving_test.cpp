@@ -240,6 +240,18 @@ TEST(Leaving, a_task_that_was_never_started_leaves_nothing) {
   EXPECT_EQ(host.await_end().code, 8);
 }
 
+TEST(Leaving, what_a_crash_left_of_a_claim_that_was_never_made_is_cleared_away) {
+  Host host;
+  const TaskKey other{first_task.job, AttemptNo{7}, 0};
+  for (const TaskKey& key : {first_task, other}) {
+    ASSERT_EQ(::mkdir(host.path(key).c_str(), 0711), 0);
+    std::ofstream(host.path(key, ".claim.new")) << "half a cl";
+  }
+  std::ofstream(host.path(other, claim_file)) << "whole";
+  EXPECT_FALSE(host.observe());
+  EXPECT_THAT(names_at(host.place().state + "/tasks"), ElementsAre(print(other)));
+}
+
 TEST(Leaving, what_runs_is_not_released) {
   Host host;
   host.start(host.order("exec sleep 1000"));
