@@ -65,6 +65,7 @@ TEST(FullDisk, ends_the_job_that_filled_it_as_it_ended_and_keeps_new_ones_away_u
             "expired")
       << "nothing new begins there";
   EXPECT_EQ(platform.state(waiting), "queued");
+  EXPECT_EQ(platform.job(waiting)["attempt"], 0) << "it is not even tried there";
   platform.tell("go");
   const Json ended = platform.await_end(filling);
   EXPECT_EQ(ended["reason"], "program_failed") << ended;
