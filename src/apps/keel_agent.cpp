@@ -31,6 +31,7 @@
 #include "agent/runner.h"
 #include "apps/agent/gpus.h"
 #include "apps/agent/options.h"
+#include "apps/agent/present.h"
 #include "model/limits.h"
 
 namespace {
@@ -90,7 +91,7 @@ std::string read_token(const std::string& path) {
   return token;
 }
 
-// Everything but the devices.
+// What does not change while this agent lives.
 NodeInventory inventory_of(const AgentOptions& options) {
   return {.id = {options.name},
           .agent_id = or_exit(agent_id(options.state)).digits,
@@ -100,39 +101,12 @@ NodeInventory inventory_of(const AgentOptions& options) {
           .memory = {::sysconf(_SC_PHYS_PAGES) * ::sysconf(_SC_PAGESIZE)}};
 }
 
-NodeInventory with_gpus(NodeInventory inventory, const Gpus& gpus,
-                        const std::vector<std::string>& warnings) {
-  inventory.devices = gpus.devices();
-  inventory.warnings = warnings;
-  for (std::string& warning : gpus.warnings()) inventory.warnings.push_back(std::move(warning));
-  return inventory;
-}
-
-void say_what_is_new(const std::vector<std::string>& warnings,
-                     const std::vector<std::string>& before) {
-  for (const std::string& warning : warnings) {
-    if (std::ranges::find(before, warning) == before.end()) say("warning: " + warning);
-  }
-}
-
 std::set<DeviceId> held_by_tasks(const AgentCore& core) {
   std::set<DeviceId> held;
   for (const auto& [key, claim] : core.claims()) {
     if (is_live(claim)) held.insert(claim.order.devices.begin(), claim.order.devices.end());
   }
   return held;
-}
-
-// Brings what the GPUs have to say to the agent's mind and log, and tells them who holds them.
-void follow(Gpus& gpus, const NodeInventory& host, const std::vector<std::string>& limits,
-            Runner& runner) {
-  gpus.hold(held_by_tasks(runner.core()));
-  const auto news = gpus.take_news();
-  if (!news) return;
-  for (const std::string& line : *news) say(line);
-  NodeInventory now = with_gpus(host, gpus, limits);
-  say_what_is_new(now.warnings, runner.core().inventory().warnings);
-  runner.inventory_changed(std::move(now));
 }
 
 // Brings a file from the control plane into the host's cache.
@@ -179,8 +153,12 @@ int run(const AgentOptions& options) {
   const auto gpus = or_exit(Gpus::open(options, clock));
   raise_descriptor_limit();
   hold_state(options.state);
-  const auto runtime = or_exit(LocalRuntime::open(
-      {.state = options.state, .shim = options.shim, .cgroup_base = "keel/" + options.name}));
+  const auto runtime = or_exit(LocalRuntime::open({.state = options.state,
+                                                   .shim = options.shim,
+                                                   .cgroup_base = "keel/" + options.name,
+                                                   .logs_kept = {.tasks_max = options.logs_kept,
+                                                                 .bytes_max = options.logs_bytes,
+                                                                 .span = options.logs_for}}));
   LocalClaims claims = or_exit(LocalClaims::open(options.state, {options.name}));
   const auto link = or_exit(
       ServerLink::open({.target = options.server, .token = read_token(options.token_file)}));
@@ -190,11 +168,9 @@ int run(const AgentOptions& options) {
        .give_up = [&] { link->give_up_fetching(); },
        .runtime = *runtime,
        .wake = [prepared] { ::eventfd_write(prepared, 1); }});
-  const NodeInventory host = inventory_of(options);
-  const std::vector<std::string> limits = runtime->warnings();
   gpus->await_first();
-  NodeInventory inventory = with_gpus(host, *gpus, limits);
-  say_what_is_new(inventory.warnings, {});
+  Present present(inventory_of(options), options.state, options.disk_wanted, *gpus, *runtime);
+  NodeInventory inventory = present.look();
   say("node " + options.name + ", " + std::to_string(inventory.devices.size()) + " devices (" +
       options.devices + ")");
   Runner runner = or_exit(Runner::open(std::move(inventory), {.clock = clock,
@@ -202,6 +178,7 @@ int run(const AgentOptions& options) {
                                                               .runtime = *runtime,
                                                               .claims = claims,
                                                               .preparations = preparer}));
+  for (const std::string& warning : present.take_news()) say("warning: " + warning);
   for (const std::string& claim : claims.damaged()) say("moved aside: " + claim);
 
   Trouble far, near;
@@ -210,8 +187,13 @@ int run(const AgentOptions& options) {
   while (sleep_until(runner.next_wake(), clock, descriptors)) {
     eventfd_t count = 0;
     ::eventfd_read(prepared, &count);
-    follow(*gpus, host, limits, runner);
+    gpus->hold(held_by_tasks(runner.core()));
+    for (const std::string& line : gpus->take_news().value_or(std::vector<std::string>{})) {
+      say(line);
+    }
     runner.step();
+    runner.inventory_changed(present.look());
+    for (const std::string& warning : present.take_news()) say("warning: " + warning);
     far.tell(link->trouble(), "no connection to " + options.server + ": ");
     near.tell(runner.trouble(), "");
   }

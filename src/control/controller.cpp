@@ -218,7 +218,8 @@ void Controller::update_placeable(const NodeId& node) {
   const Node* known = state_.find(node);
   const bool fit = session != sessions_.end() && session->second.heard_in_full &&
                    !session->second.has_strays && known != nullptr &&
-                   known->state == NodeState::ready;
+                   known->state == NodeState::ready &&
+                   known->inventory.condition == NodeCondition::fit;
   const bool changed = fit ? placeable_.insert(node).second : placeable_.erase(node) == 1;
   if (changed) cursor_ = {.version = state_.schedule_version() - 1};  // look at everything again
 }

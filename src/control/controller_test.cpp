@@ -425,6 +425,28 @@ TEST(Controller, a_node_where_something_runs_without_a_claim_gets_nothing_new) {
   EXPECT_EQ(world.state(1), JobState::reserved);
 }
 
+TEST(Controller, a_node_whose_disk_is_full_keeps_what_runs_and_gets_nothing_new) {
+  World world;
+  world.run_a_job(1);
+  NodeInventory inventory = world.controller.state().find(n1)->inventory;
+  const auto say = [&](NodeCondition condition) {
+    inventory.condition = condition;
+    world.turn({AgentReported{
+        n1, {1}, {{++world.reports}, true, inventory, world.all({1}, TaskPhase::running)}}});
+  };
+  say(NodeCondition::disk_full);
+  world.turn({world.submit(1, 1)});
+  world.turn({world.submit(1, 0)});
+  world.pass(seconds(5));
+  EXPECT_EQ(world.state(1), JobState::running);
+  EXPECT_EQ(world.state(2), JobState::queued);
+  EXPECT_EQ(world.state(3), JobState::queued) << "nor what needs no device";
+  say(NodeCondition::fit);
+  world.turn();
+  EXPECT_EQ(world.state(2), JobState::reserved);
+  EXPECT_EQ(world.state(3), JobState::reserved);
+}
+
 TEST(Controller, a_job_that_came_to_its_end_after_a_node_fell_silent_is_given_up_in_time_as_well) {
   World world;
   world.run_a_job(1);

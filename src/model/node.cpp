@@ -16,6 +16,15 @@ std::string_view print(DeviceHealth health) {
   return {};
 }
 
+std::string_view print(NodeCondition condition) {
+  switch (condition) {
+    case NodeCondition::fit: return "fit";
+    case NodeCondition::disk_full: return "disk_full";
+  }
+  check(false, "every node condition has a word");
+  return {};
+}
+
 std::string_view print(NodeState state) {
   switch (state) {
     case NodeState::ready: return "ready";

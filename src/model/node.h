@@ -24,6 +24,13 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
+// Whether a host is fit for new work, as its agent sees it. Append only.
+enum class NodeCondition : std::uint8_t {
+  fit,
+  disk_full,  // what runs there goes on; nothing new is placed there until there is room again
+};
+std::string_view print(NodeCondition condition);
+
 // What an agent says of its host. Changes rarely; a heartbeat repeats none of it.
 struct NodeInventory {
   NodeId id;
@@ -33,7 +40,8 @@ struct NodeInventory {
   Millicores cpu{};
   Bytes memory{};
   std::vector<Device> devices{};        // sorted by id
-  std::vector<std::string> warnings{};  // limits that are not in force here, for people
+  std::vector<std::string> warnings{};  // what is amiss here, for people
+  NodeCondition condition{};
   friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
 };
 

@@ -63,6 +63,7 @@ struct LogPart {
   std::int64_t next{};  // offset behind the last line
   bool end{};           // the task has ended and nothing lies behind `next`
   bool dropped{};       // lines after `offset` were rotated away
+  std::int64_t size{};  // of the whole log now, what was rotated away included
 };
 
 class Runtime {

@@ -38,6 +38,7 @@ pb::NodeInventory to_pb(const NodeInventory& inventory) {
     next.set_emulated(device.emulated);
   }
   for (const std::string& warning : inventory.warnings) sent.add_warnings(as_utf8(warning));
+  sent.set_condition(static_cast<pb::NodeCondition>(static_cast<int>(inventory.condition) + 1));
   return sent;
 }
 
@@ -64,6 +65,12 @@ Result<NodeInventory, BadBytes> from_pb(const pb::NodeInventory& sent) {
                          [](const Device& a, const Device& b) { return a.id == b.id; });
   if (twice != inventory.devices.end()) {
     return bad("NodeInventory.devices", "\"" + twice->id.uuid + "\" stands twice");
+  }
+  // Stored nodes and agents of earlier versions know no conditions.
+  if (sent.condition() != pb::NODE_CONDITION_UNSPECIFIED) {
+    constexpr int last = static_cast<int>(NodeCondition::disk_full);
+    TRY(condition, enumerator_from(sent.condition(), last, "NodeInventory.condition"));
+    inventory.condition = static_cast<NodeCondition>(condition);
   }
   inventory.warnings.assign(sent.warnings().begin(), sent.warnings().end());
   return inventory;

@@ -76,6 +76,7 @@ Platform::Platform(Options options) : options_(std::move(options)) {
   place_.node = "e2e-" + unique + "-";
   mark_ = "mark-" + unique;
   caretaker_ = std::make_unique<Caretaker>(place_);
+  if (!options_.preload.empty()) make_preloading_shim();
 }
 
 Platform::~Platform() {
@@ -109,9 +110,23 @@ std::vector<std::string> Platform::agent_command(const std::string& name) const 
                                       "--devices",
                                       options_.devices,
                                       "--shim",
-                                      programs + "keel-shim"};
+                                      shim()};
   command.insert(command.end(), options_.agent.begin(), options_.agent.end());
   return command;
+}
+
+std::string Platform::shim() const {
+  return options_.preload.empty() ? programs + "keel-shim" : path("shim");
+}
+
+// Shims start with an empty environment, so theirs comes from a program in between.
+void Platform::make_preloading_shim() const {
+  files::create_directory(preloaded());
+  std::ofstream(shim()) << "#!/bin/sh\nexport LD_PRELOAD=" << options_.preload
+                        << " PRELOADED=" << preloaded()
+                        << " ASAN_OPTIONS=verify_asan_link_order=0\nexec " << programs
+                        << "keel-shim \"$@\"\n";
+  files::permissions(shim(), files::perms(0755));
 }
 
 void Platform::start_keeld() {
@@ -126,11 +141,22 @@ void Platform::start_keeld() {
 }
 
 void Platform::launch_agent(const std::string& name) {
-  agent(name).start(agent_command(name), path(name + ".log"));
+  std::vector<std::string> env;
+  if (!options_.preload.empty()) {
+    const char* asan = std::getenv("ASAN_OPTIONS");
+    env = {
+        "LD_PRELOAD=" + options_.preload, "PRELOADED=" + preloaded(),
+        "ASAN_OPTIONS=" + std::string(asan != nullptr ? asan : "") + ":verify_asan_link_order=0"};
+  }
+  agent(name).start(agent_command(name), path(name + ".log"), env);
 }
 
 void Platform::start_agent(const std::string& name) {
   launch_agent(name);
+  await_ready(name);
+}
+
+void Platform::await_ready(const std::string& name) {
   await("the node of an agent", [&] {
     if (!agent(name).is_running()) throw TooLate("the agent has ended");
     return is_ready(name);

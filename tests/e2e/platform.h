@@ -23,6 +23,9 @@ class Platform {
     std::vector<std::string> keeld;  // further arguments
     std::string devices = "emulated:8xH100-80GB";
     std::vector<std::string> agent{};  // further arguments
+    // A library in front of the C library of agents and shims. It finds preloaded() in the variable
+    // PRELOADED.
+    std::string preload{};
   };
 
   Platform() : Platform(Options()) {}
@@ -36,6 +39,7 @@ class Platform {
   void start_agent(const std::string& name = "n1");
   // Without waiting.
   void launch_agent(const std::string& name = "n1");
+  void await_ready(const std::string& name = "n1");
 
   Program& keeld() { return keeld_; }
   Program& agent(const std::string& name = "n1") { return agents_[name]; }
@@ -45,6 +49,7 @@ class Platform {
   std::string path(const std::string& name) const { return place_.directory + "/" + name; }
   std::string node(const std::string& name = "n1") const { return place_.node + name; }
   std::string agent_state(const std::string& name = "n1") const { return path("agent-" + name); }
+  std::string preloaded() const { return path("preloaded"); }  // a directory
   Address socket() const { return {path("keel.sock"), 0}; }
   Address http() const;
   std::string token() const;
@@ -91,6 +96,8 @@ class Platform {
  private:
   std::optional<Answer> try_to(const Request& request) const { return ask(socket(), request); }
   bool is_ready(const std::string& name) const;
+  std::string shim() const;
+  void make_preloading_shim() const;
 
   Options options_;
   Place place_;

@@ -24,7 +24,8 @@ bool holds(const std::string& path, const std::string& word) {
 
 Program::~Program() { kill9(); }
 
-void Program::start(const std::vector<std::string>& command, const std::string& log) {
+void Program::start(const std::vector<std::string>& command, const std::string& log,
+                    const std::vector<std::string>& env) {
   kill9();
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -36,6 +37,7 @@ void Program::start(const std::vector<std::string>& command, const std::string& 
   const int in = ::open("/dev/null", O_RDONLY);
   if (::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(out, 2) < 0) ::_exit(126);
   ::close_range(3, ~0U, 0);
+  for (const std::string& one : env) ::putenv(const_cast<char*>(one.c_str()));
   ::execv(arguments.front(), arguments.data());
   ::_exit(127);
 }

@@ -15,10 +15,13 @@ class Program {
   Program& operator=(const Program&) = delete;
   ~Program();  // kills it
 
-  // In a session of its own; what it writes is appended to `log`.
-  void start(const std::vector<std::string>& command, const std::string& log);
+  // In a session of its own; what it writes is appended to `log`. `env` (NAME=value) is added to
+  // this process's own environment.
+  void start(const std::vector<std::string>& command, const std::string& log,
+             const std::vector<std::string>& env = {});
 
   bool is_running();
+  pid_t pid() const { return pid_; }  // 0: not started, or reaped
   void kill9();
   void freeze() const;
   void thaw() const;

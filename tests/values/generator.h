@@ -162,6 +162,7 @@ inline NodeInventory Generator::inventory() {
         {"gpu-" + std::to_string(i)}, text(), {amount()}, one_of(DeviceHealth::failed), flip()});
   }
   for (std::size_t i = count(2); i > 0; --i) inventory.warnings.push_back(text());
+  inventory.condition = one_of(NodeCondition::disk_full);
   return inventory;
 }
 

@@ -57,6 +57,7 @@ pb::LogAnswer answer_of(std::uint64_t request, const std::optional<LogPart>& par
   log.set_next(part->next);
   log.set_end(part->end);
   log.set_dropped(part->dropped);
+  log.set_size(part->size);
   return answer;
 }
 

@@ -125,14 +125,37 @@ Result<Descriptor, std::string> make_directory(int parent, const std::string& na
   return fd;
 }
 
+std::string name_beside(const std::string& name) { return "." + name + ".new"; }
+
+Result<Done, std::string> make_room(int directory, const std::string& name, std::size_t bytes) {
+  const Descriptor fd(::openat(directory, name_beside(name).c_str(),
+                               O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd) return failure(name);
+  const int error = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
+  if (error != 0) return failure("room for " + name, error);
+  return Done{};
+}
+
 Result<Done, std::string> write_file(int directory, const std::string& name, std::string_view bytes,
                                      Lasting lasting) {
-  const std::string beside = "." + name + ".new";
-  const Descriptor fd(::openat(directory, beside.c_str(),
-                               O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!fd || !write_all(fd.get(), bytes)) return failure(name);
-  if (lasting == Lasting::power && ::fsync(fd.get()) != 0) return failure(name);
-  if (::renameat(directory, beside.c_str(), directory, name.c_str()) != 0) return failure(name);
+  const std::string beside = name_beside(name);
+  Descriptor fd(::openat(directory, beside.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+  const bool has_room = static_cast<bool>(fd);
+  if (!has_room) {
+    fd = Descriptor(::openat(directory, beside.c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  }
+  // Written over before it is cut, so that no block is given back which is needed again.
+  const bool written = fd && write_all(fd.get(), bytes) &&
+                       ::ftruncate(fd.get(), static_cast<off_t>(bytes.size())) == 0;
+  if (!written) return failure(name);
+  if (lasting != Lasting::process && ::fsync(fd.get()) != 0) return failure(name);
+  // Exchanged, the old file is the room for the next writing.
+  const bool exchanged = has_room && ::renameat2(directory, beside.c_str(), directory, name.c_str(),
+                                                 RENAME_EXCHANGE) == 0;
+  if (!exchanged && ::renameat(directory, beside.c_str(), directory, name.c_str()) != 0) {
+    return failure(name);
+  }
   if (lasting == Lasting::power && ::fsync(directory) != 0) return failure(name);
   return Done{};
 }

@@ -58,10 +58,19 @@ Result<Descriptor, std::string> make_directory(int parent, const std::string& na
 // Replaces the file in one step: readers see the old bytes or the new, whole. Mode 0600.
 enum class Lasting : std::uint8_t {
   process,  // survives the writer
+  whole,    // after a power cut too it is the old file or the new one, and never a torn one
   power,    // survives a power cut: file and directory are synced
 };
 Result<Done, std::string> write_file(int directory, const std::string& name, std::string_view bytes,
                                      Lasting lasting);
+
+// Sets blocks aside with which write_file() can write `name` once, up to so many bytes, when the
+// disk is full; and again and again where the file was there before. They lie in a file beside it.
+Result<Done, std::string> make_room(int directory, const std::string& name, std::size_t bytes);
+
+// The file beside `name` in which a writing begins, and in which room for it is kept. One that a
+// dead writer left is as good as room.
+std::string name_beside(const std::string& name);
 
 // Nothing where there is no such file. More than `bytes_max` is an error.
 Result<std::optional<std::string>, std::string> read_file(int directory, const std::string& name,

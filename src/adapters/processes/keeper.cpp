@@ -282,8 +282,13 @@ Result<Done, std::string> Keeper::record(const Exit& exit) {
   *record.mutable_exit() = to_pb(exit);
   record.set_started_us(started_at_.us);
   record.set_ended_us(boot_now().us);
+  record.set_boot_id(boot_id());
   if (has_no_launch_file(directory_.get())) return Done{};  // nobody is there to read it
-  return write_message(directory_.get(), exit_file, record, Lasting::power);
+  TRY(written, write_message(directory_.get(), exit_file, record, Lasting::power));
+  // Else the next record, which says that it is clean now, waits for room on a full disk.
+  constexpr std::size_t as_much_again = 4096;
+  if (!exit.clean) (void)make_room(directory_.get(), exit_file, as_much_again);
+  return Done{};
 }
 
 }  // namespace keel

@@ -125,11 +125,17 @@ void LocalClaims::set_aside(int directory, const char* name, const std::string& 
 }
 
 Result<Done, std::string> LocalClaims::write(const Claim& claim) {
-  TRY(directory, make_directory(tasks_.get(), print(claim.key), passable));
+  const std::string name = print(claim.key);
+  const bool is_new = !exists(tasks_.get(), name);
+  TRY(directory, make_directory(tasks_.get(), name, passable));
   // The directory's own entry must survive a power cut as well.
-  if (::fsync(tasks_.get()) != 0) return failure("tasks");
+  if (is_new && ::fsync(tasks_.get()) != 0) return failure("tasks");
   pb::LocalClaim kept = to_pb(claim, node_);
-  return write_message(directory.get(), claim_file, kept, Lasting::power);
+  // What a look at the host tells again need not survive a power cut, which leaves nothing running.
+  const bool is_seen_again =
+      (claim.phase == TaskPhase::prepared && !claim.started) || claim.phase == TaskPhase::running;
+  return write_message(directory.get(), claim_file, kept,
+                       is_seen_again && !claim.stop ? Lasting::whole : Lasting::power);
 }
 
 Result<Done, std::string> LocalClaims::write_floors(
@@ -140,16 +146,19 @@ Result<Done, std::string> LocalClaims::write_floors(
     floor.set_device(device.uuid);
     floor.set_token(token.value);
   }
-  return write_message(state_.get(), floors_file, kept, Lasting::power);
+  // The directory is synced before a claim is erased: until then the claim proves its floors.
+  return write_message(state_.get(), floors_file, kept, Lasting::whole);
 }
 
 void LocalClaims::erase(const TaskKey& key) {
   const std::string name = print(key);
   const auto directory = open_directory(tasks_.get(), name);
   if (!directory) return;
+  if (::fsync(state_.get()) != 0) return;  // It is released again then.
   // A claim that comes back after a power cut is one of a task that the server has forgotten: it
   // is released again.
   ::unlinkat(directory->get(), claim_file, 0);
+  ::unlinkat(directory->get(), name_beside(claim_file).c_str(), 0);
   ::unlinkat(tasks_.get(), name.c_str(), AT_REMOVEDIR);  // Fails while a log is kept there.
 }
 

@@ -20,6 +20,10 @@ class LocalClaims : public Claims {
   // One that a newer version wrote is an error: without it we would give its devices away.
   // Claims of an earlier boot come with a deadline that has passed, since boot time began again.
   Result<Kept, std::string> load() override;
+
+  // A claim is durable when this returns, but for the words "prepared" and "running": after a power
+  // cut it may be as it was before them. Floors are durable once a claim on those devices is, and
+  // before any claim is erased.
   Result<Done, std::string> write(const Claim& claim) override;
   Result<Done, std::string> write_floors(const std::map<DeviceId, FencingToken>& floors) override;
   void erase(const TaskKey& key) override;

@@ -86,6 +86,21 @@ TEST(LocalClaims, what_was_written_is_loaded_by_the_next_agent) {
   EXPECT_FALSE(exists(AT_FDCWD, state.path + "/tasks/" + print(running.key)));
 }
 
+TEST(LocalClaims, a_write_that_a_crash_cut_short_is_no_hindrance_and_leaves_nothing) {
+  const Directory state;
+  LocalClaims claims = state.open();
+  ASSERT_TRUE(claims.write(claim_of(0)));
+  const std::string beside = state.path + "/tasks/" + print(claim_of(0).key) + "/.claim.new";
+  std::ofstream(beside) << std::string(10'000, 'x');  // longer than what is written next
+  Claim later = claim_of(0);
+  later.started = true;
+  ASSERT_TRUE(claims.write(later));
+  EXPECT_EQ(claims.load()->claims, std::vector<Claim>{later});
+  std::ofstream(beside) << "x";
+  claims.erase(later.key);
+  EXPECT_FALSE(exists(AT_FDCWD, state.path + "/tasks/" + print(later.key)));
+}
+
 TEST(LocalClaims, floors_are_kept_and_a_claim_proves_its_own) {
   const Directory state;
   LocalClaims claims = state.open();

@@ -25,6 +25,10 @@ Result<Done, RuntimeError> told(Result<Done, std::string> result) {
   return Done{};
 }
 
+// Its text has a bound (limits.h), the rest are numbers and a boot's id: with much to spare.
+constexpr std::size_t exit_record_bytes_max = 4096;
+constexpr std::size_t lease_bytes_max = 64;
+
 Exit lost(std::string text, bool clean) {
   return {.kind = ExitKind::lost, .clean = clean, .text = std::move(text)};
 }
@@ -58,6 +62,7 @@ Result<Done, std::string> write_end(int task, const Exit& exit) {
   v1::ExitRecord record;
   *record.mutable_exit() = to_pb(exit);
   record.set_ended_us(boot_now().us);
+  record.set_boot_id(boot_id());
   return write_message(task, exit_file, record, Lasting::power);
 }
 
@@ -93,11 +98,13 @@ bool await_unlocked(int task) {
 }  // namespace
 
 LocalRuntime::LocalRuntime(RuntimePlace place, Descriptor state, Descriptor tasks, FileCache files,
-                           Watch watch, Cgroups cgroups)
+                           KeptLogs logs, Watch watch, Cgroups cgroups)
     : place_(std::move(place)),
       state_(std::move(state)),
       tasks_(std::move(tasks)),
       files_(std::move(files)),
+      checkpoints_(state_.get(), tasks_.get()),
+      logs_(std::move(logs)),
       watch_(std::move(watch)),
       cgroups_(std::move(cgroups)) {}
 
@@ -111,11 +118,12 @@ Result<std::unique_ptr<LocalRuntime>, std::string> LocalRuntime::open(const Runt
   std::free(real);
   TRY(tasks, make_directory(state.get(), "tasks", passable));
   TRY(files, FileCache::open(absolute.state + "/files"));
+  TRY(logs, KeptLogs::open(state.get(), place.logs_kept, boot_now()));
   TRY(watch, Watch::open());
   TRY(cgroups, Cgroups::open(place.cgroup_root, place.cgroup_base));
-  return std::unique_ptr<LocalRuntime>(new LocalRuntime(std::move(absolute), std::move(state),
-                                                        std::move(tasks), std::move(files),
-                                                        std::move(watch), std::move(cgroups)));
+  return std::unique_ptr<LocalRuntime>(
+      new LocalRuntime(std::move(absolute), std::move(state), std::move(tasks), std::move(files),
+                       std::move(logs), std::move(watch), std::move(cgroups)));
 }
 
 Result<Descriptor, std::string> LocalRuntime::open_task(const TaskKey& key) const {
@@ -128,6 +136,7 @@ Result<Done, RuntimeError> LocalRuntime::prepare(const PrepareOrder& order) {
 
 Result<Done, std::string> LocalRuntime::make_ready(const PrepareOrder& order) {
   TRY(owner, check_owner(order.owner));
+  if (logs_.has(print(order.key))) return std::string("the task has ended before");
   TRY(task, make_directory(tasks_.get(), print(order.key), passable));
   if (exists(task.get(), exit_file)) return std::string("the task has ended before");
   // Also of a task that is prepared: a restart of the host takes its groups away.
@@ -139,20 +148,20 @@ Result<Done, std::string> LocalRuntime::make_ready(const PrepareOrder& order) {
   if (reading == Reading::newer) return "launch " + describe(reading);
 
   const std::string directory = place_.state + "/tasks/" + print(order.key) + "/";
-  const std::string job = print(order.key.job);
-  TRY(checkpoints, make_directory(state_.get(), "checkpoints", passable));
-  TRY(of_job, make_directory(checkpoints.get(), job, {0700, order.owner.uid, order.owner.gid}));
+  TRY(made, checkpoints_.make(order.key.job, order.owner));
   TRY(launch, launch_of(order,
                         {.work = directory + work_directory,
                          .outputs = directory + outputs_directory,
                          .scratch = directory + scratch_directory,
-                         .checkpoints = place_.state + "/checkpoints/" + job},
+                         .checkpoints = place_.state + "/" + Checkpoints::place_of(order.key.job)},
                         account_of(order.owner)));
   for (const std::string& group : groups) launch.add_cgroups(group);
   launch.set_log_bytes_max(place_.log_bytes_max.count);
   TRY(furnished, furnish(task.get(), order, files_));
   TRY(lock, make_lock(task.get()));
-  return write_message(task.get(), launch_file, launch, Lasting::power);
+  // Its end is to be known also where the task itself fills the disk.
+  TRY(room, make_room(task.get(), exit_file, exit_record_bytes_max));
+  return write_message(task.get(), launch_file, launch, Lasting::whole);
 }
 
 Result<Done, RuntimeError> LocalRuntime::start(const TaskKey& key, Instant lease) {
@@ -164,6 +173,8 @@ Result<Done, RuntimeError> LocalRuntime::start(const TaskKey& key, Instant lease
   if (!exists(task->get(), launch_file)) return RuntimeError{"the task is not prepared"};
   const auto written = write_lease(task->get(), lease);
   if (!written) return told(written);
+  // A full disk then does not end the task by way of its lease.
+  (void)make_room(task->get(), lease_file, lease_bytes_max);
   watch_.watch_directory(print(key), task->get());
   const auto started = start_shim(place_.shim, place_.state + "/tasks/" + print(key));
   if (started) return Done{};
@@ -204,20 +215,38 @@ std::vector<Observed> LocalRuntime::observe(const std::vector<StartedTask>& star
   // Without descriptors nothing can be seen, and from that nothing may be concluded.
   if (!has_descriptors()) return seen_;
   watch_.take();
+  not_understood_.clear();
   std::vector<Observed> all;
   for (const std::string& name : names_in(tasks_.get())) {
     const auto key = parse_task_key(name);
     if (!key) continue;
     const auto task = open_directory(tasks_.get(), name);
-    if (!task || !exists(task->get(), launch_file)) continue;
+    if (!task) continue;
+    if (!exists(task->get(), launch_file)) {
+      put_away(name, task->get());
+      continue;
+    }
     watch_.watch_directory(name, task->get());
     all.push_back(look(*key, task->get()));
   }
   add_unrecorded(started, all);
   add_strays(all);
+  logs_.prune(boot_now());
   std::ranges::sort(all, {}, &Observed::key);
   seen_ = all;
   return all;
+}
+
+// Of a task that was cleared away and is claimed no more: its log goes to the others that are kept.
+// Where it left none, a crash may have left the beginning of its claim.
+void LocalRuntime::put_away(const std::string& task, int directory) {
+  if (exists(directory, claim_file)) return;
+  if (exists(directory, exit_file)) {
+    (void)logs_.take(tasks_.get(), task);  // Else it is tried again.
+    return;
+  }
+  ::unlinkat(directory, name_beside(claim_file).c_str(), 0);
+  ::unlinkat(tasks_.get(), task.c_str(), AT_REMOVEDIR);  // Fails where it is being prepared.
 }
 
 // A task that runs as the agent's own user can remove its records. It must not get away with it.
@@ -225,8 +254,7 @@ void LocalRuntime::add_unrecorded(const std::vector<StartedTask>& started,
                                   std::vector<Observed>& all) const {
   for (const StartedTask& task : started) {
     const auto found = std::ranges::find(all, task.key, &Observed::key);
-    const bool forged =
-        found != all.end() && task.ran && found->phase == Observed::Phase::prepared;
+    const bool forged = found != all.end() && task.ran && found->phase == Observed::Phase::prepared;
     if (found != all.end() && !forged) continue;
     const std::string name = print(task.key);
     const bool gone =
@@ -258,6 +286,8 @@ Observed LocalRuntime::look(const TaskKey& key, int task) {
   const Reading ended = read_message(task, exit_file, record);
   v1::ShimIdentity shim;
   const Reading named = read_message(task, shim_file, shim);
+  if (ended == Reading::newer) return leave_alone(key, exit_file);
+  if (named == Reading::newer) return leave_alone(key, shim_file);
   // Only what is known to be of an earlier boot is gone without a look.
   const bool rebooted = named == Reading::good && shim.boot_id() != boot_id();
   if (ended != Reading::absent) {
@@ -277,13 +307,21 @@ Observed LocalRuntime::look(const TaskKey& key, int task) {
   return bury(key, task, rebooted, lost(rebooted ? "the host restarted" : "its shim died", false));
 }
 
+// What is not understood proves nothing: neither that it runs nor that it is over.
+Observed LocalRuntime::leave_alone(const TaskKey& key, const std::string& file) {
+  not_understood_.push_back(print(key) + ": its " + file + " file " + describe(Reading::newer));
+  return {key, Observed::Phase::starting, {}};
+}
+
 Observed LocalRuntime::bury(const TaskKey& key, int task, bool rebooted, Exit exit) {
   if (!rebooted) {
-    const auto launch = read_launch(task);
-    const bool gone =
-        launch && kill_remains({.groups = {launch->cgroups().begin(), launch->cgroups().end()},
-                                .mark = launch->task(),
-                                .uid = launch->uid()});
+    v1::Launch launch;
+    const Reading reading = read_message(task, launch_file, launch);
+    if (reading == Reading::newer) return leave_alone(key, launch_file);
+    const bool gone = reading == Reading::good &&
+                      kill_remains({.groups = {launch.cgroups().begin(), launch.cgroups().end()},
+                                    .mark = launch.task(),
+                                    .uid = launch.uid()});
     if (!gone) return {key, Observed::Phase::ended, exit};
   }
   exit.clean = true;
@@ -310,7 +348,7 @@ bool LocalRuntime::may_release(int task) const {
   v1::ExitRecord record;
   const Reading ended = read_message(task, exit_file, record);
   if (ended == Reading::absent) return !exists(task, shim_file) && !is_locked(task);
-  return record.exit().clean() && await_unlocked(task);
+  return ended == Reading::good && record.exit().clean() && await_unlocked(task);
 }
 
 void LocalRuntime::release(const TaskKey& key) {
@@ -327,6 +365,10 @@ void LocalRuntime::release(const TaskKey& key) {
     if (!remove_tree(task->get(), name)) return;
   }
   if (!exists(task->get(), exit_file) && !remove_tree(task->get(), log_directory)) return;
+  for (const char* name : {launch_file, stop_file, lease_file, shim_file, exit_file}) {
+    if (!remove_tree(task->get(), name_beside(name))) return;
+  }
+  checkpoints_.forget_empty(key);
   for (const char* name : {lock_file, launch_file}) {
     if (!remove_tree(task->get(), name)) return;
   }
@@ -336,7 +378,8 @@ void LocalRuntime::release(const TaskKey& key) {
 
 std::optional<LogPart> LocalRuntime::read_log(const TaskKey& key, std::int64_t offset,
                                               std::int64_t limit) {
-  const auto task = open_task(key);
+  auto task = open_task(key);
+  if (!task) task = logs_.open_task(print(key));
   if (!task) return std::nullopt;
   const auto log = open_directory(task->get(), log_directory);
   if (!log) return std::nullopt;

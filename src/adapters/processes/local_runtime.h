@@ -1,8 +1,9 @@
 // Tasks as real processes of this host, each under a shim of its own that outlives the agent.
 //
 //   STATE/tasks/JOB.ATTEMPT.TASK/   one task; task_files.h names what is in it
-//   STATE/checkpoints/JOB/          the same for every attempt of a job on this host
+//   STATE/checkpoints/JOB/          checkpoints.h
 //   STATE/outputs…                  outputs.h
+//   STATE/logs/                     kept_logs.h
 //   STATE/files/                    file_cache.h
 #pragma once
 
@@ -11,8 +12,10 @@
 #include <vector>
 
 #include "adapters/processes/cgroups.h"
+#include "adapters/processes/checkpoints.h"
 #include "adapters/processes/file_cache.h"
 #include "adapters/processes/files.h"
+#include "adapters/processes/kept_logs.h"
 #include "adapters/processes/watch.h"
 #include "ports/runtime.h"
 
@@ -24,6 +27,7 @@ struct RuntimePlace {
   std::string cgroup_base;  // "keel/NODE": unique among the agents of this host
   std::string cgroup_root = "/sys/fs/cgroup";
   Bytes log_bytes_max = mebibytes(64);  // of each task
+  LogBounds logs_kept{};                // of tasks that are over
 };
 
 // One thread, but for prepare(), read_log() and files().
@@ -52,16 +56,23 @@ class LocalRuntime : public Runtime {
   // Where files that travel with jobs must lie before prepare().
   const FileCache& files() const { return files_; }
 
+  // Tasks whose files a newer version wrote, as of the last observe(): "1a.1.0: its shim file was
+  // written by a newer version". They are told as starting, whatever they do, and left alone: what
+  // is not understood proves nothing.
+  const std::vector<std::string>& not_understood() const { return not_understood_; }
+
   // What limits are not in force on this host: for its inventory.
   const std::vector<std::string>& warnings() const { return cgroups_.warnings(); }
 
  private:
-  LocalRuntime(RuntimePlace place, Descriptor state, Descriptor tasks, FileCache files, Watch watch,
-               Cgroups cgroups);
+  LocalRuntime(RuntimePlace place, Descriptor state, Descriptor tasks, FileCache files,
+               KeptLogs logs, Watch watch, Cgroups cgroups);
 
   Result<Done, std::string> make_ready(const PrepareOrder& order);
   Result<Descriptor, std::string> open_task(const TaskKey& key) const;
+  void put_away(const std::string& task, int directory);
   Observed look(const TaskKey& key, int task);
+  Observed leave_alone(const TaskKey& key, const std::string& file);
   Observed bury(const TaskKey& key, int task, bool rebooted, Exit exit);
   void add_unrecorded(const std::vector<StartedTask>& started, std::vector<Observed>& all) const;
   void add_strays(std::vector<Observed>& all) const;
@@ -71,9 +82,12 @@ class LocalRuntime : public Runtime {
   Descriptor state_;
   Descriptor tasks_;
   FileCache files_;
+  Checkpoints checkpoints_;
+  KeptLogs logs_;
   Watch watch_;
   Cgroups cgroups_;
   std::vector<Observed> seen_;  // by the last observe()
+  std::vector<std::string> not_understood_;
 };
 
 }  // namespace keel

@@ -1,6 +1,7 @@
 #include "adapters/processes/log_reader.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,6 +40,15 @@ std::optional<std::string> read_at(int directory, std::int64_t begin, std::int64
   return bytes;
 }
 
+std::int64_t end_of(int directory, const std::vector<std::int64_t>& begins) {
+  if (begins.empty()) return 0;
+  struct stat status {};
+  // Rotated away since it was listed: then more than its beginning was written.
+  const bool there =
+      ::fstatat(directory, segment_name(begins.back()).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  return begins.back() + (there ? status.st_size : 0);
+}
+
 // Adds the whole lines of `bytes`; gives how many bytes those were.
 std::int64_t add_lines(std::string_view bytes, std::vector<LogLine>& lines) {
   std::size_t used = 0;
@@ -60,6 +70,7 @@ LogPart read_log_lines(int directory, std::int64_t offset, std::int64_t limit) {
   std::int64_t room = std::clamp(limit, limit_min, limit_max);
   LogPart part{.lines = {}, .next = std::max<std::int64_t>(offset, 0)};
   const std::vector<std::int64_t> begins = segments_in(directory);
+  part.size = end_of(directory, begins);
   if (!begins.empty() && part.next < begins.front()) {
     part.next = begins.front();
     part.dropped = true;

@@ -143,6 +143,20 @@ TEST(Log, the_oldest_segments_go_and_a_reader_is_told) {
   EXPECT_TRUE(read_log_lines(log.fd.get(), part.next, 1000).lines.empty());
 }
 
+TEST(Log, a_reader_is_told_how_much_there_is_now) {
+  const LogDirectory log;
+  EXPECT_EQ(read_log_lines(log.fd.get(), 0, 1000).size, 0);
+  LogWriter writer(log.fd.get(), 512 << 10);
+  const std::string line(1000, 'x');
+  for (int i = 0; i < 2000; ++i) {
+    writer.add(false, line + "\n", noon);
+    const auto written = static_cast<std::int64_t>((log_head_bytes + line.size() + 1)) * (i + 1);
+    if (i % 100 != 0) continue;
+    EXPECT_EQ(read_log_lines(log.fd.get(), 0, 1).size, written);
+    EXPECT_EQ(read_log_lines(log.fd.get(), written, 1).next, written);
+  }
+}
+
 TEST(Log, a_torn_line_is_left_out) {
   const LogDirectory log;
   std::ofstream(log.path + "/00000000000000000000") << print_time(noon) << " O F one\n2026-11";

@@ -14,7 +14,8 @@
 namespace keel {
 
 // Moves the staged outputs of `task` (its directory) into place, in one step, once all their bytes
-// are safe. Of an earlier attempt there, all is set aside first. Repeating it is safe.
+// are safe. What an earlier attempt left there is set aside. Where there is nothing, neither staged
+// nor in place, nothing is made. Repeating it is safe, also after a crash in any step.
 Result<Done, std::string> commit_outputs(int state, int task, const TaskKey& key,
                                          const Owner& owner);
 

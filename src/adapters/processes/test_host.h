@@ -63,6 +63,7 @@ struct HostOptions {
   std::string state{};  // a new directory where it is not said
   std::string shim = PROGRAM_DIR "/keel-shim";
   std::string cgroup_root = "/sys/fs/cgroup";
+  LogBounds logs_kept{};
 };
 
 class Host {
@@ -74,7 +75,8 @@ class Host {
                .shim = options.shim,
                .cgroup_base = unique_base(),
                .cgroup_root = options.cgroup_root,
-               .log_bytes_max = options.log_bytes_max} {
+               .log_bytes_max = options.log_bytes_max,
+               .logs_kept = options.logs_kept} {
     restart();
   }
   Host(const Host&) = delete;

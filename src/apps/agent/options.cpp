@@ -24,6 +24,23 @@ std::string beside_us(const char* program) {
   return self.substr(0, self.rfind('/') + 1) + program;
 }
 
+// An option whose text is read by `parse`; `example` is one that it takes.
+template <class Quantity, class Parse>
+void add_quantity(CLI::App& app, const std::string& name, Quantity& value, Parse parse,
+                  const std::string& example, const std::string& what) {
+  app.add_option_function<std::string>(
+         name,
+         [&value, name, parse, example](const std::string& text) {
+           const auto quantity = parse(text);
+           if (!quantity) {
+             throw CLI::ValidationError(name, "'" + text + "' should look like " + example);
+           }
+           value = *quantity;
+         },
+         what)
+      ->type_name("QUANTITY");
+}
+
 std::string check_name(const std::string& name) {
   const bool fine = !name.empty() && name.size() <= 64 &&
                     name.find_first_not_of(
@@ -81,6 +98,14 @@ Result<AgentOptions, int> parse_agent_options(int argc, char** argv) {
   add_duration(app, "--nvml-deadline", options.nvml_deadline, "for one call of NVML to return");
   app.add_option("--xid-catalogue", options.xid_catalogue,
                  "a file of what Xid codes mean (default: the one of this build)");
+  add_quantity(app, "--disk-wanted", options.disk_wanted, parse_bytes, "512Mi",
+               "with less room on the disk of --state, nothing new begins here (default 512Mi)");
+  add_quantity(app, "--logs-kept", options.logs_kept, parse_whole, "1000",
+               "logs are kept of so many tasks that are over (default 1000),");
+  add_quantity(app, "--logs-bytes", options.logs_bytes, parse_bytes, "16Gi",
+               "of so much in all (default 16Gi),");
+  add_quantity(app, "--logs-for", options.logs_for, parse_duration, "7d",
+               "and for so long (default 7d)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -86,7 +86,8 @@ Result<LogReader::Part, ClientError> LogReader::read(LineWriter& writer, int wai
       written.push_back({.task = source.task, .line = std::move(line)});
     }
     source.offset = part->next();
-    source.end = part->end();
+    if (is_bounded_ && source.until == 0) source.until = part->size();
+    source.end = part->end() || (source.until != 0 && source.offset >= source.until);
   }
   // What was read of other tasks is shown even where one could not be read.
   std::stable_sort(written.begin(), written.end(), [](const Written& a, const Written& b) {

@@ -44,6 +44,10 @@ class LogReader {
   LogReader(UsersClient& client, std::string job, std::uint32_t attempt,
             const std::vector<std::uint32_t>& tasks);
 
+  // From now on only what each task has written until it is read for the first time: a task that
+  // never stops writing has an end as well.
+  void stop_at_present() { is_bounded_ = true; }
+
   // Reads what there is of each task, once, and writes it in the order of time; waits up to
   // `wait_ms` where there is only one task. After an error it may be asked again: no line is lost
   // and none comes twice, and a task whose log will never be had is left out.
@@ -60,8 +64,9 @@ class LogReader {
     std::uint32_t task{};
     std::int64_t offset{};
     bool end{};
-    int gaps{};     // between the lines that were read; only the first is told where it is
-    bool in_gap{};  // nothing was read since the last one
+    std::int64_t until{};  // where bounded: what was there when it was first asked for
+    int gaps{};            // between the lines that were read; only the first is told where it is
+    bool in_gap{};         // nothing was read since the last one
   };
   static void count_gap(Source& source, const v1::ReadLogResponse& part, LineWriter& writer);
 
@@ -69,6 +74,7 @@ class LogReader {
   std::string job_;
   std::uint32_t attempt_{};
   std::vector<Source> sources_;
+  bool is_bounded_{};
 };
 
 }  // namespace keel::cli

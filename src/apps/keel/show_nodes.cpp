@@ -44,14 +44,23 @@ std::string model_list(const Models& models) {
   return text;
 }
 
-std::string state_of(const v1::Node& node) {
-  if (node.state() == v1::READY) return "ready";
-  return node.state() == v1::UNREACHABLE ? "unreachable" : "-";
+bool is_fit(const v1::Node& node) {
+  const v1::NodeCondition condition = node.inventory().condition();
+  return condition == v1::NODE_CONDITION_UNSPECIFIED || condition == v1::FIT;
 }
 
-// What could be given to a job now: nothing of a node that is not heard.
+// What a person has to know first: that it is not heard, or else what ails it.
+std::string state_of(const v1::Node& node) {
+  if (node.state() == v1::UNREACHABLE) return "unreachable";
+  if (node.state() != v1::READY) return "-";
+  if (is_fit(node)) return "ready";
+  const bool known = node.inventory().condition() == v1::DISK_FULL;
+  return known ? std::string(print(NodeCondition::disk_full)) : "unfit";
+}
+
+// What could be given to a job now: nothing of a node that is not heard or not fit.
 std::string free_of(const v1::NodeView& view) {
-  if (view.node().state() != v1::READY) return "";
+  if (view.node().state() != v1::READY || !is_fit(view.node())) return "";
   std::set<std::string> held;
   for (const v1::Holding& holding : view.held()) held.insert(holding.device());
   int free = 0;

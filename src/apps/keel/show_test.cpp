@@ -130,7 +130,9 @@ TEST(Show, nodes_tell_what_is_free_who_holds_it_and_what_is_emulated) {
       "warning: node-1: no memory controller\\n\n");
   EXPECT_THAT(show_nodes(nodes, {.now = look.now, .wide = true}), HasSubstr("dirty"));
 
-  // Nothing is placed on a node that is not heard.
+  // Nothing is placed on a node that is not fit, or not heard.
+  view.mutable_node()->mutable_inventory()->set_condition(v1::DISK_FULL);
+  EXPECT_THAT(show_nodes(nodes, look), HasSubstr("node-1  disk_full  10s    3     -     3x"));
   view.mutable_node()->set_state(v1::UNREACHABLE);
   EXPECT_THAT(show_nodes(nodes, look), HasSubstr("node-1  unreachable  10s    3     -     3x"));
 }

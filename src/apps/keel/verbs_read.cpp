@@ -51,6 +51,7 @@ Result<v1::JobView, ClientError> find(const Session& session, const std::string&
 int print_logs(const Session& session, const Following& following, std::uint32_t attempt) {
   LineWriter writer(session, following.lines);
   LogReader reader(session.client, following.job, attempt, following.tasks);
+  reader.stop_at_present();
   int code = exit_done;
   bool any = false;
   while (!reader.ended()) {
