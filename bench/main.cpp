@@ -7,7 +7,7 @@ int main(int argc, char** argv) {
   app.name("keel-bench");
   app.require_subcommand(1);
   keel::bench::Run chosen;
-  for (const auto add : {keel::bench::add_launch}) add(app, chosen);
+  for (const auto add : {keel::bench::add_launch, keel::bench::add_store}) add(app, chosen);
   CLI11_PARSE(app, argc, argv);
   return chosen();
 }

@@ -159,11 +159,11 @@ struct Kept {
   Recovered recovered;
 };
 
-Kept open_all(const std::string& data) {
+Kept open_all(const std::string& data, const Retention& retention) {
   const std::string database = data + "/keel.db";
   auto lock = or_exit(hold_directory(data));
   auto token = or_exit(operator_token(data));
-  auto store = or_exit(SqliteStore::open(database));
+  auto store = or_exit(SqliteStore::open(database, {.retention = retention}));
   auto records = or_exit(SqliteRecords::open(database));
   auto files = open_files(data);
   auto recovered = or_exit(recover(*store));
@@ -175,7 +175,7 @@ Kept open_all(const std::string& data) {
 
 int serve(const KeeldOptions& options) {
   const auto token_user = token_owner(options.token_user);
-  const Kept kept = open_all(options.data);
+  const Kept kept = open_all(options.data, options.retention);
 
   SystemClock clock(kept.recovered.loaded.at);
   RandomIds ids;

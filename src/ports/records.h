@@ -37,9 +37,14 @@ class Records {
   // Newest first, that is in descending order of id.
   virtual Result<std::vector<JobRecord>, StoreError> jobs(const JobFilter& filter) = 0;
 
-  // Events of one job after `after`, oldest first, at most `limit`.
+  // Events of one job after `after`, oldest first, at most `limit`. `cut` where one of them is no
+  // longer kept: all events of a job go together, some time after it is over.
   virtual Result<std::vector<StoredEvent>, StoreError> events(JobId job, Seq after,
                                                               std::size_t limit) = 0;
+
+  // The log after `after` in its order, at most `limit` events; `cut` where one of them is no
+  // longer kept. Folding it from a checkpoint at `after` gives the rows of today.
+  virtual Result<std::vector<StoredEvent>, StoreError> log(Seq after, std::size_t limit) = 0;
 
   virtual Result<std::vector<Node>, StoreError> nodes() = 0;
   virtual Result<std::vector<Holding>, StoreError> holdings() = 0;

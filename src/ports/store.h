@@ -2,7 +2,9 @@
 // implementation to this text.
 //
 // The log of events is the truth. Live rows (jobs, nodes, holdings) are its projection, written in
-// the same transaction, so that a restart reads rows and not years of events.
+// the same transaction, so that a restart reads rows and not years of events. Therefore the log
+// may be cut: behind the cut it holds the events of jobs that are not over, and no others. Rows of
+// jobs, their keys and their specs are kept for ever.
 #pragma once
 
 #include <algorithm>
@@ -30,11 +32,30 @@ struct StoreError {
     device_taken,  // a device of the batch is in a live reservation: nothing was written; our bug
     unavailable,   // nothing was written: try again later with the same arguments
     unknown,       // may or may not be written: reload before anything else
+    broken,        // the disk failed to sync: may or may not be written, and this store writes
+                   // nothing more. End the process: only what a new one reads can be relied on
     unreadable,    // damaged, or written by a newer version: do not go on
+    cut,           // events that were asked for are no longer kept; see `first_kept`
   };
   Code code{};
   std::string detail{};  // for the operator's log; never parsed, never shown to users
+  Seq first_kept{};      // cut: the log is whole from here on
 };
+
+// How much of the log is kept, whatever it tells of: the newest `events` of it, at least one. A
+// count and not an age, so that a clock that jumps takes no history with it.
+struct Retention {
+  std::uint64_t events = 10'000'000;  // about 1 GB; the whole lives of 900,000 jobs
+};
+
+// Where the log is cut by an append of `events` that ends at `last`, having been cut at `cut`: the
+// cut follows at twice the log's pace at most, so that no append pays for a retention that was
+// lowered. Events up to here go, if they tell of no job or of one that is over by then.
+inline Seq cut_after(Seq cut, Seq last, std::uint64_t events, const Retention& retention) {
+  const std::uint64_t kept = std::max<std::uint64_t>(retention.events, 1);
+  const std::uint64_t goal = last.value > kept ? last.value - kept : 0;
+  return Seq{std::max(cut.value, std::min(goal, cut.value + 2 * events))};
+}
 
 // One turn's worth of writing.
 struct Batch {
@@ -87,9 +108,10 @@ class Store {
   //           Other broken promises answer `conflict`, and the detail says which: events not
   //           numbered from `after` on or going back in time; a Reserved event whose token is not
   //           above all earlier ones; a `last_token` that goes down; a stored job with another
-  //           user, key, said or spec than before; a job without its spec, a holding without its
-  //           job; a device freed that nobody holds; a value that could not be read back.
-  // returns   the new last position: after + events.size().
+  //           user, key, said or spec than before; a job without its spec, a holding or an event
+  //           without its job; a job that is over and whose events are cut; a device freed that
+  //           nobody holds; a value that could not be read back.
+  // returns   the new last position: after + events.size(). The log is cut in the same transaction.
   // threads   one caller at a time.
   virtual Result<Seq, StoreError> append(Epoch epoch, Seq after, const Batch& batch) = 0;
 

@@ -38,13 +38,27 @@ bool same_submission(const Job& a, const Job& b) {
   return a.owner.user == b.owner.user && a.key == b.key && a.said == b.said && a.spec == b.spec;
 }
 
+Seq last_event(const ModelRows& rows, JobId job) {
+  const auto last = rows.last_events.find(job);
+  return last == rows.last_events.end() ? Seq{} : last->second;
+}
+
+// True where all events of a stored job are cut, for ever.
+bool is_cut(const ModelRows& rows, const Job& job) {
+  const Seq last = last_event(rows, job.id);
+  return !needs_memory(job) && last != Seq{} && last <= rows.cut;
+}
+
+StoreError cut_at(Seq cut_to) { return {cut, "no longer kept", Seq{cut_to.value + 1}}; }
+
 // Identity, keys and specs of a batch's jobs.
 Broken broken_jobs(const ModelRows& rows, const Batch& batch) {
   std::set<SubmitKey> new_keys;
   for (const Job& job : batch.jobs) {
     if (const auto stored = rows.jobs.find(job.id); stored != rows.jobs.end()) {
-      if (same_submission(stored->second, job)) continue;
-      return StoreError{conflict, "another job has this id"};
+      if (!same_submission(stored->second, job)) return StoreError{conflict, "another's id"};
+      if (is_cut(rows, stored->second)) return StoreError{conflict, "over, and cut"};
+      continue;
     }
     const SubmitKey key{job.owner.user, job.key};
     if (!job.key.empty() && (rows.keys.contains(key) || !new_keys.insert(key).second)) {
@@ -60,6 +74,19 @@ Broken broken_jobs(const ModelRows& rows, const Batch& batch) {
 bool is_stored(const ModelRows& rows, const Batch& batch, JobId id) {
   return rows.jobs.contains(id) ||
          std::ranges::any_of(batch.jobs, [&](const Job& job) { return job.id == id; });
+}
+
+Broken broken_events(const ModelRows& rows, const Batch& batch) {
+  for (const StoredEvent& event : batch.events) {
+    const auto* fact = std::get_if<JobFact>(&event.fact);
+    if (fact == nullptr) continue;
+    if (!is_stored(rows, batch, fact->job)) return StoreError{conflict, "no such job"};
+    const auto stored = rows.jobs.find(fact->job);
+    if (stored != rows.jobs.end() && is_cut(rows, stored->second)) {
+      return StoreError{conflict, "over, and cut"};
+    }
+  }
+  return std::nullopt;
 }
 
 // Follows the batch's changes on a copy of the holdings.
@@ -128,6 +155,7 @@ Result<Seq, StoreError> ModelStore::append(Epoch epoch, Seq after, const Batch& 
   if (after != last_seq(*rows_)) return StoreError{conflict, "the log has moved on"};
   if (const Broken broken = broken_log(*rows_, batch)) return *broken;
   if (const Broken broken = broken_jobs(*rows_, batch)) return *broken;
+  if (const Broken broken = broken_events(*rows_, batch)) return *broken;
   TRY(held, held_after(*rows_, batch));
 
   for (const auto& [digest, spec] : batch.specs) rows_->specs.emplace(digest, spec);
@@ -136,7 +164,12 @@ Result<Seq, StoreError> ModelStore::append(Epoch epoch, Seq after, const Batch& 
     if (!job.key.empty()) rows_->keys.emplace(SubmitKey{job.owner.user, job.key}, job.id);
   }
   for (const Node& node : batch.nodes) rows_->nodes.insert_or_assign(node.inventory.id, node);
-  rows_->events.insert(rows_->events.end(), batch.events.begin(), batch.events.end());
+  for (const StoredEvent& event : batch.events) {
+    rows_->events.push_back(event);
+    const auto* fact = std::get_if<JobFact>(&event.fact);
+    if (fact != nullptr) rows_->last_events[fact->job] = event.seq;
+  }
+  rows_->cut = cut_after(rows_->cut, last_seq(*rows_), batch.events.size(), retention_);
   rows_->holdings = std::move(held);
   rows_->last_token = batch.last_token;
   return last_seq(*rows_);
@@ -197,10 +230,25 @@ Result<std::vector<StoredEvent>, StoreError> ModelRecords::events(JobId job, Seq
                                                                   std::size_t limit) {
   const std::lock_guard lock(rows_->mutex);
   std::vector<StoredEvent> events;
+  const auto row = rows_->jobs.find(job);
+  if (row != rows_->jobs.end() && is_cut(*rows_, row->second) && limit > 0) {
+    if (after < last_event(*rows_, job)) return cut_at(rows_->cut);
+    return events;
+  }
   for (const StoredEvent& event : rows_->events) {
     if (events.size() >= limit) break;
     const auto* fact = std::get_if<JobFact>(&event.fact);
     if (fact != nullptr && fact->job == job && event.seq > after) events.push_back(event);
+  }
+  return events;
+}
+
+Result<std::vector<StoredEvent>, StoreError> ModelRecords::log(Seq after, std::size_t limit) {
+  const std::lock_guard lock(rows_->mutex);
+  if (after < rows_->cut && limit > 0) return cut_at(rows_->cut);
+  std::vector<StoredEvent> events;
+  for (std::size_t i = after.value; i < rows_->events.size() && events.size() < limit; ++i) {
+    events.push_back(rows_->events[i]);
   }
   return events;
 }

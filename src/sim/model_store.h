@@ -18,7 +18,9 @@ struct ModelRows {
   std::mutex mutex;
   Epoch epoch;
   FencingToken last_token;
-  std::vector<StoredEvent> events;  // events[i].seq is i + 1
+  std::vector<StoredEvent> events;  // events[i].seq is i + 1; nothing is forgotten here
+  std::map<JobId, Seq> last_events;
+  Seq cut;  // what is behind it is no longer told, but of jobs that are not over
   std::map<Digest, JobSpec> specs;
   std::map<JobId, Job> jobs;
   std::map<SubmitKey, JobId> keys;
@@ -28,7 +30,8 @@ struct ModelRows {
 
 class ModelStore final : public Store {
  public:
-  explicit ModelStore(std::shared_ptr<ModelRows> rows) : rows_(std::move(rows)) {}
+  explicit ModelStore(std::shared_ptr<ModelRows> rows, const Retention& retention = {})
+      : rows_(std::move(rows)), retention_(retention) {}
 
   Result<Epoch, StoreError> take_over() override;
   Result<Done, StoreError> confirm(Epoch epoch) override;
@@ -41,6 +44,7 @@ class ModelStore final : public Store {
 
  private:
   std::shared_ptr<ModelRows> rows_;
+  Retention retention_;
 };
 
 class ModelRecords final : public Records {
@@ -51,6 +55,7 @@ class ModelRecords final : public Records {
   Result<std::vector<JobRecord>, StoreError> jobs(const JobFilter& filter) override;
   Result<std::vector<StoredEvent>, StoreError> events(JobId job, Seq after,
                                                       std::size_t limit) override;
+  Result<std::vector<StoredEvent>, StoreError> log(Seq after, std::size_t limit) override;
   Result<std::vector<Node>, StoreError> nodes() override;
   Result<std::vector<Holding>, StoreError> holdings() override;
 

@@ -5,9 +5,11 @@
 namespace keel {
 namespace {
 
-class ModelPlace final : public Place {
+class ModelPlace final : public StorePlace {
  public:
-  std::unique_ptr<Store> open() override { return std::make_unique<ModelStore>(rows_); }
+  std::unique_ptr<Store> open(const Retention& retention) override {
+    return std::make_unique<ModelStore>(rows_, retention);
+  }
   std::unique_ptr<Records> open_records() override { return std::make_unique<ModelRecords>(rows_); }
   // Nothing is lost by a crash that memory would not have lost anyway; what was opened before is
   // cut off by a copy.
@@ -16,6 +18,8 @@ class ModelPlace final : public Place {
     copy->epoch = rows_->epoch;
     copy->last_token = rows_->last_token;
     copy->events = rows_->events;
+    copy->last_events = rows_->last_events;
+    copy->cut = rows_->cut;
     copy->specs = rows_->specs;
     copy->jobs = rows_->jobs;
     copy->keys = rows_->keys;

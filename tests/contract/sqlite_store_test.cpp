@@ -9,7 +9,7 @@ namespace keel {
 namespace {
 
 // A directory of its own for each life of the database.
-class SqlitePlace final : public Place {
+class SqlitePlace final : public StorePlace {
  public:
   SqlitePlace() {
     char pattern[] = "/tmp/keel-store-XXXXXX";
@@ -21,8 +21,8 @@ class SqlitePlace final : public Place {
   SqlitePlace& operator=(const SqlitePlace&) = delete;
   ~SqlitePlace() override { std::filesystem::remove_all(root_); }
 
-  std::unique_ptr<Store> open() override {
-    auto store = SqliteStore::open(path());
+  std::unique_ptr<Store> open(const Retention& retention) override {
+    auto store = SqliteStore::open(path(), {.retention = retention});
     if (!store) ADD_FAILURE() << store.error().detail;
     return store ? *std::move(store) : nullptr;
   }

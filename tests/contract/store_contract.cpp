@@ -17,7 +17,7 @@ void StoreContract::SetUp() {
 void StoreContract::reopen() {
   records_.reset();
   store_.reset();
-  store_ = place_->open();
+  store_ = place_->open(retention_);
   records_ = place_->open_records();
 }
 
@@ -35,6 +35,8 @@ Contents contents_of(Store& store, Records& records) {
                     .jobs = {},
                     .specs = {},
                     .events = {},
+                    .cut_jobs = {},
+                    .log = records.log(cut_of(records), all).value(),
                     .nodes = loaded.nodes,
                     .holdings = loaded.holdings};
   const JobFilter everything{.states = {}, .user = {}, .before = {}, .limit = all};
@@ -42,12 +44,24 @@ Contents contents_of(Store& store, Records& records) {
   for (const JobRecord& record : rows) {
     contents.jobs.push_back(record.job);
     contents.specs.push_back(record.spec);
-    const auto events = records.events(record.job.id, Seq{}, all).value();
-    contents.events.insert(contents.events.end(), events.begin(), events.end());
+    const auto events = records.events(record.job.id, Seq{}, all);
+    if (events) {
+      contents.events.insert(contents.events.end(), events->begin(), events->end());
+    } else {
+      EXPECT_EQ(events.error().code, StoreError::Code::cut) << events.error().detail;
+      contents.cut_jobs.push_back(record.job.id);
+    }
   }
   EXPECT_EQ(records.nodes().value(), loaded.nodes);
   EXPECT_EQ(records.holdings().value(), loaded.holdings);
   return contents;
+}
+
+Seq cut_of(Records& records) {
+  const auto first = records.log(Seq{}, 1);
+  if (first) return Seq{};
+  EXPECT_EQ(first.error().code, StoreError::Code::cut) << first.error().detail;
+  return Seq{first.error().first_kept.value - 1};
 }
 
 Job StoreContract::append(Batch batch) {

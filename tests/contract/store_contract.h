@@ -18,12 +18,13 @@
 namespace keel {
 
 // Where a store keeps its rows.
-class Place {
+class StorePlace {
  public:
-  virtual ~Place() = default;
+  virtual ~StorePlace() = default;
 
   // One more store, or reader, on the same rows, as another program would open it.
-  virtual std::unique_ptr<Store> open() = 0;
+  virtual std::unique_ptr<Store> open(const Retention& retention) = 0;
+  std::unique_ptr<Store> open() { return open({}); }
   virtual std::unique_ptr<Records> open_records() = 0;
 
   // What a kill of the machine's programs leaves: from here on open() finds the rows as they are
@@ -33,7 +34,7 @@ class Place {
 
 struct Candidate {
   std::string name;
-  std::function<std::unique_ptr<Place>()> make_place;  // an empty one
+  std::function<std::unique_ptr<StorePlace>()> make_place;  // an empty one
 };
 
 // All that a store tells, to be compared.
@@ -44,13 +45,18 @@ struct Contents {
   std::vector<Job> open_jobs;
   std::vector<Job> jobs;            // all of them, newest first
   std::vector<JobSpec> specs;       // of `jobs`
-  std::vector<StoredEvent> events;  // of `jobs`, in that order
+  std::vector<StoredEvent> events;  // of `jobs` that are not in `cut_jobs`, in that order
+  std::vector<JobId> cut_jobs;      // those of `jobs` whose events are no longer kept
+  std::vector<StoredEvent> log;     // as far as it is whole
   std::vector<Node> nodes;
   std::vector<Holding> holdings;
   friend bool operator==(const Contents&, const Contents&) = default;
 };
 
 Contents contents_of(Store& store, Records& records);
+
+// The last event of which the log is not whole any more; 0 for a log that was never cut.
+Seq cut_of(Records& records);
 
 class StoreContract : public testing::TestWithParam<Candidate> {
  protected:
@@ -71,7 +77,8 @@ class StoreContract : public testing::TestWithParam<Candidate> {
   // Appends `batch` as it is, which must fail and leave no trace. Gives the code.
   StoreError::Code refused(const Batch& batch);
 
-  std::unique_ptr<Place> place_;
+  Retention retention_{};  // with which reopen() opens
+  std::unique_ptr<StorePlace> place_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Records> records_;
   Epoch epoch_;

@@ -9,24 +9,15 @@ namespace keel {
 
 std::string_view print(ErrorCode code) {
   switch (code) {
-    case ErrorCode::invalid:
-      return "invalid";
-    case ErrorCode::unauthenticated:
-      return "unauthenticated";
-    case ErrorCode::denied:
-      return "denied";
-    case ErrorCode::not_found:
-      return "not_found";
-    case ErrorCode::conflict:
-      return "conflict";
-    case ErrorCode::too_large:
-      return "too_large";
-    case ErrorCode::busy:
-      return "busy";
-    case ErrorCode::unavailable:
-      return "unavailable";
-    case ErrorCode::internal:
-      return "internal";
+    case ErrorCode::invalid: return "invalid";
+    case ErrorCode::unauthenticated: return "unauthenticated";
+    case ErrorCode::denied: return "denied";
+    case ErrorCode::not_found: return "not_found";
+    case ErrorCode::conflict: return "conflict";
+    case ErrorCode::too_large: return "too_large";
+    case ErrorCode::busy: return "busy";
+    case ErrorCode::unavailable: return "unavailable";
+    case ErrorCode::internal: return "internal";
   }
   check(false, "an error code is one of its enumerators");
   return {};
@@ -53,6 +44,15 @@ pb::ApiError refuse(ErrorCode code, const Fault& fault) {
 pb::ApiError store_unreadable() {
   return refuse(ErrorCode::unavailable,
                 {"", "", "", "The store cannot be read just now. Try again later."});
+}
+
+pb::ApiError events_unreadable(const StoreError& error, Seq after) {
+  if (error.code != StoreError::Code::cut) return store_unreadable();
+  const std::string first = std::to_string(error.first_kept.value);
+  return refuse(ErrorCode::not_found,
+                {"after", std::to_string(after.value), "events from " + first + " on",
+                 "The job is over, and its events are no longer kept: the log begins at event " +
+                     first + ". Its record and its outcome are."});
 }
 
 pb::ApiError refuse(const std::vector<FieldError>& faults) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "keel/v1/api.pb.h"
+#include "ports/store.h"
 #include "wire/spec.h"
 
 namespace keel {
@@ -43,6 +44,9 @@ pb::ApiError refuse(ErrorCode code, const Fault& fault);
 
 // The store's detail is for the operator, not for callers.
 pb::ApiError store_unreadable();
+
+// For a failure to read events after `after`: where they are no longer kept, it says so.
+pb::ApiError events_unreadable(const StoreError& error, Seq after);
 
 // All faults of one request as one `invalid`. There must be at least one.
 pb::ApiError refuse(const std::vector<FieldError>& faults);

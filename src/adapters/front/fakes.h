@@ -74,6 +74,7 @@ class MemoryRecords final : public Records {
                                                       std::size_t limit) override {
     std::lock_guard lock(mutex_);
     if (broken) return down();
+    if (after < cut) return StoreError{StoreError::Code::cut, "a secret", Seq{cut.value + 1}};
     std::vector<StoredEvent> found;
     for (const StoredEvent& event : events_) {
       const auto* fact = std::get_if<JobFact>(&event.fact);
@@ -82,6 +83,7 @@ class MemoryRecords final : public Records {
     }
     return found;
   }
+  Result<std::vector<StoredEvent>, StoreError> log(Seq, std::size_t) override { return events_; }
   Result<std::vector<Node>, StoreError> nodes() override {
     std::lock_guard lock(mutex_);
     if (broken) return down();
@@ -111,6 +113,7 @@ class MemoryRecords final : public Records {
   }
 
   std::atomic<bool> broken{};
+  Seq cut{};  // before the first request only
 
  private:
   static StoreError down() { return {StoreError::Code::unavailable, "a secret of the store"}; }

@@ -87,9 +87,7 @@ void Front::follow_events(std::shared_ptr<EventPoll> poll) {
   auto record = read(poll->job);
   if (!record) return poll->reply(record.error());
   auto events = parts_.records.events(poll->job, poll->after, poll->limit);
-  if (!events) {
-    return poll->reply(store_unreadable());
-  }
+  if (!events) return poll->reply(events_unreadable(events.error(), poll->after));
   Duration left = poll->deadline.left();
   if (events->empty() && left > Duration{} && !parts_.feed.is_closed()) {
     bool waits =
@@ -201,9 +199,7 @@ Result<std::optional<NodeId>, pb::ApiError> Front::node_of(const Job& job, Attem
   std::uint32_t attempts = 0;
   for (Seq after; true;) {
     auto events = parts_.records.events(job.id, after, 1000);
-    if (!events) {
-      return store_unreadable();
-    }
+    if (!events) return events_unreadable(events.error(), after);
     if (events->empty()) return std::optional<NodeId>();
     for (const StoredEvent& event : *events) {
       after = event.seq;

@@ -305,6 +305,22 @@ TEST(Front, a_poll_for_events_ends_empty_at_its_deadline) {
   EXPECT_EQ(empty->state(), pb::QUEUED);
 }
 
+TEST(Front, of_events_that_are_no_longer_kept_it_is_said_where_the_log_begins) {
+  Service service;
+  std::string job = submit(service, ann);
+  service.records.cut = Seq{41};
+  auto request = about<pb::ListEventsRequest>(job);
+  request.set_after(7);
+  request.set_wait_ms(30'000);
+  auto refused = answer_of(service.front, ann, request, &Front::list_events);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), "not_found");
+  EXPECT_EQ(refused.error().field(), "after");
+  EXPECT_EQ(refused.error().value(), "7");
+  EXPECT_NE(refused.error().help().find("begins at event 42"), std::string::npos);
+  EXPECT_EQ(refused.error().ShortDebugString().find("secret"), std::string::npos);
+}
+
 Task on(const std::string& node, TaskState state) {
   Task task;
   task.node = NodeId{node};

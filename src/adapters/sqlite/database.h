@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,7 +26,7 @@ struct Failure {
 // What a failure means to a caller whose transaction is rolled back or never began. A violated
 // constraint that the caller did not look for is `conflict`: the batch broke a promise.
 StoreError to_store_error(const Failure& failure);
-bool is_full(const Failure& failure);  // the disk has no room
+StoreError to_commit_error(const Failure& failure);  // of Transaction::commit
 
 // uint64 in SQLite's int64 such that ORDER BY and < still mean what they say.
 constexpr std::int64_t in_order(std::uint64_t id) {
@@ -35,11 +36,13 @@ constexpr std::uint64_t from_order(std::int64_t stored) {
   return static_cast<std::uint64_t>(stored) ^ (std::uint64_t{1} << 63);
 }
 
+class Database;
+
 // One use of a prepared statement; hands it back when it goes. Parameters are bound in order, and
 // what they name must live as long as the Query. What a column gives lives until the next call.
 class Query {
  public:
-  Query(sqlite3* connection, sqlite3_stmt* statement, Failure failure);
+  Query(Database& database, sqlite3_stmt* statement, Failure failure);
   Query(const Query&) = delete;
   Query& operator=(const Query&) = delete;
   ~Query();
@@ -60,7 +63,7 @@ class Query {
  private:
   void note(int code);
 
-  sqlite3* connection_;
+  Database& database_;
   sqlite3_stmt* statement_;
   Failure failure_;  // code 0: none so far
   int bound_ = 0;
@@ -69,12 +72,16 @@ class Query {
 enum class Access : std::uint8_t { write, read };
 
 // One connection. Not for two threads at once.
+//
+// Once a sync has failed, every call fails: the kernel may have dropped what it could not write and
+// would call the next sync a success (https://wiki.postgresql.org/wiki/Fsync_Errors).
 class Database {
  public:
-  // Opens `path`, creating it for `Access::write`. Changes nothing in a file that exists.
+  // Opens `path`, creating it for `Access::write`. Changes nothing in a file that exists. A file
+  // that may only be read is not opened for `Access::write`.
   static Result<std::unique_ptr<Database>, Failure> open(const std::string& path, Access access);
 
-  explicit Database(sqlite3* connection) : connection_(connection) {}
+  Database(sqlite3* connection, std::string path);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   ~Database();
@@ -93,8 +100,20 @@ class Database {
 
   bool in_transaction() const;
 
+  // Moves the write-ahead log into the file if it has grown to `pages_max`; after a commit.
+  // What cannot be moved now stays in the log, which is as safe, for the next time. So there is
+  // nothing to be told but that a sync failed, and the next call tells that.
+  void shorten_log(int pages_max);
+
+  // What `code` was about; nothing of it is lost where it is a sync that failed.
+  Failure note(int code);
+  const std::optional<Failure>& broken() const { return broken_; }
+
  private:
   sqlite3* connection_;
+  std::string path_;
+  int log_pages_ = 0;  // of the log after the last commit here
+  std::optional<Failure> broken_;
   std::map<std::string_view, sqlite3_stmt*> statements_;
 };
 

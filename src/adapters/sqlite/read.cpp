@@ -13,13 +13,14 @@ Result<Seq, StoreError> last_event(Database& database) {
 }
 
 Result<std::vector<Job>, StoreError> open_jobs(Database& database) {
-  Query query = database.query("SELECT blob FROM jobs WHERE open = 1 ORDER BY id");
+  Query query =
+      database.query("SELECT id, state, said, spec, blob FROM jobs WHERE open = 1 ORDER BY id");
   std::vector<Job> jobs;
   for (;;) {
     const auto row = query.next();
     if (!row) return to_store_error(row.error());
     if (!*row) return jobs;
-    TRY(job, job_of(query.bytes(0)));
+    TRY(job, job_of(query));
     jobs.push_back(std::move(job));
   }
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 
+#include "adapters/sqlite/position.h"
 #include "adapters/sqlite/read.h"
 #include "adapters/sqlite/rows.h"
 #include "adapters/sqlite/schema.h"
@@ -67,14 +68,26 @@ Result<std::vector<JobId>, StoreError> matching(Database& database, const JobFil
 
 Result<std::optional<JobRecord>, StoreError> record_of(Database& database, JobId id) {
   Query query = database.query(
-      "SELECT jobs.blob, specs.blob FROM jobs JOIN specs ON specs.digest = jobs.spec "
-      "WHERE jobs.id = ?1");
+      "SELECT jobs.id, jobs.state, jobs.said, jobs.spec, jobs.blob, specs.blob "
+      "FROM jobs JOIN specs ON specs.digest = jobs.spec WHERE jobs.id = ?1");
   const auto row = query.bind(in_order(id.value)).next();
   if (!row) return to_store_error(row.error());
   if (!*row) return std::optional<JobRecord>{};
-  TRY(job, job_of(query.bytes(0)));
-  TRY(spec, spec_of(query.bytes(1)));
+  TRY(job, job_of(query));
+  TRY(spec, spec_of(query.bytes(5)));
   return std::optional(JobRecord{std::move(job), std::move(spec)});
+}
+
+Result<Seq, StoreError> last_event_of(Database& database, JobId job) {
+  Query query = database.query("SELECT last_event FROM jobs WHERE id = ?1");
+  const auto row = query.bind(in_order(job.value)).next();
+  if (!row) return to_store_error(row.error());
+  return *row ? Seq{static_cast<std::uint64_t>(query.integer(0))} : Seq{};
+}
+
+StoreError cut_at(Seq cut) {
+  const Seq first{cut.value + 1};
+  return {StoreError::Code::cut, "the log begins at " + std::to_string(first.value), first};
 }
 
 }  // namespace
@@ -108,20 +121,35 @@ Result<std::vector<JobRecord>, StoreError> SqliteRecords::jobs(const JobFilter& 
 
 Result<std::vector<StoredEvent>, StoreError> SqliteRecords::events(JobId job, Seq after,
                                                                    std::size_t limit) {
-  std::vector<StoredEvent> events;
-  if (after.value > INT64_MAX) return events;
+  if (after.value > INT64_MAX || limit == 0) return std::vector<StoredEvent>{};
   const std::lock_guard lock(mutex_);
-  Query query =
-      database_->query("SELECT blob FROM events WHERE job = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3");
+  const auto snapshot = Transaction::begin_read(*database_);
+  if (!snapshot) return to_store_error(snapshot.error());
+  Query query = database_->query(
+      "SELECT seq, at_us, job, blob FROM events "
+      "WHERE job = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3");
   query.bind(in_order(job.value)).bind(static_cast<std::int64_t>(after.value));
   query.bind(as_limit(limit));
-  for (;;) {
-    const auto row = query.next();
-    if (!row) return to_store_error(row.error());
-    if (!*row) return events;
-    TRY(event, event_of(query.bytes(0)));
-    events.push_back(std::move(event));
-  }
+  TRY(events, events_of(query));
+  if (!events.empty()) return events;
+  // All of a job's events are kept, or none.
+  TRY(last, last_event_of(*database_, job));
+  if (last <= after) return events;
+  TRY(position, read_position(*database_));
+  return cut_at(position.cut);
+}
+
+Result<std::vector<StoredEvent>, StoreError> SqliteRecords::log(Seq after, std::size_t limit) {
+  if (after.value > INT64_MAX || limit == 0) return std::vector<StoredEvent>{};
+  const std::lock_guard lock(mutex_);
+  const auto snapshot = Transaction::begin_read(*database_);
+  if (!snapshot) return to_store_error(snapshot.error());
+  TRY(position, read_position(*database_));
+  if (after < position.cut) return cut_at(position.cut);
+  Query query = database_->query(
+      "SELECT seq, at_us, job, blob FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2");
+  query.bind(static_cast<std::int64_t>(after.value)).bind(as_limit(limit));
+  return events_of(query);
 }
 
 Result<std::vector<Node>, StoreError> SqliteRecords::nodes() {

@@ -22,6 +22,7 @@ class SqliteRecords final : public Records {
   Result<std::vector<JobRecord>, StoreError> jobs(const JobFilter& filter) override;
   Result<std::vector<StoredEvent>, StoreError> events(JobId job, Seq after,
                                                       std::size_t limit) override;
+  Result<std::vector<StoredEvent>, StoreError> log(Seq after, std::size_t limit) override;
   Result<std::vector<Node>, StoreError> nodes() override;
   Result<std::vector<Holding>, StoreError> holdings() override;
 

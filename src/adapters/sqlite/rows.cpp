@@ -1,7 +1,9 @@
 #include "adapters/sqlite/rows.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include "base/check.h"
 #include "wire/convert.h"
@@ -27,11 +29,57 @@ bool parsed(google::protobuf::MessageLite& message, std::string_view blob) {
   return message.ParseFromArray(blob.data(), static_cast<int>(blob.size()));
 }
 
+// What columns hold of a value. Views live as long as the row.
+struct JobColumns {
+  JobId id;
+  std::int64_t state{};
+  std::string_view said;
+  std::string_view spec;
+};
+struct EventColumns {
+  Seq seq;
+  Instant at;
+  std::optional<JobId> job;
+};
+
+Result<Job, StoreError> job_from(const JobColumns& columns, std::string_view blob) {
+  pb::Job message;
+  if (!parsed(message, blob)) return unreadable("job", "not a message");
+  if (columns.state < 0 || columns.state >= static_cast<std::int64_t>(job_state_count)) {
+    return unreadable("job", "state " + std::to_string(columns.state));
+  }
+  message.set_id(print(columns.id));
+  message.set_state(to_pb(static_cast<JobState>(columns.state)));
+  message.set_said(std::string(columns.said));
+  message.set_spec(std::string(columns.spec));
+  auto job = from_pb(message);
+  if (!job) return unreadable("job", job.error().what);
+  return *std::move(job);
+}
+
+Result<StoredEvent, StoreError> event_from(const EventColumns& columns, std::string_view blob) {
+  pb::Event message;
+  if (!parsed(message, blob)) return unreadable("event", "not a message");
+  message.set_seq(columns.seq.value);
+  message.set_at_us(columns.at.us);
+  if (columns.job) message.set_job(print(*columns.job));
+  auto event = from_pb(message);
+  if (!event) return unreadable("event", event.error().what);
+  return *std::move(event);
+}
+
 }  // namespace
 
 Result<std::string, StoreError> to_blob(const Job& job) {
-  std::string blob = serialised(to_pb(job));
-  if (const auto back = job_of(blob); !back) return unstorable(back.error());
+  pb::Job message = to_pb(job);
+  message.clear_id();
+  message.clear_state();
+  message.clear_said();
+  message.clear_spec();
+  std::string blob = serialised(message);
+  const JobColumns columns{job.id, static_cast<std::int64_t>(job.state), bytes_of(job.said),
+                           bytes_of(job.spec)};
+  if (const auto back = job_from(columns, blob); !back) return unstorable(back.error());
   return blob;
 }
 
@@ -42,8 +90,15 @@ Result<std::string, StoreError> to_blob(const Node& node) {
 }
 
 Result<std::string, StoreError> to_blob(const StoredEvent& event) {
-  std::string blob = serialised(to_pb(event));
-  if (const auto back = event_of(blob); !back) return unstorable(back.error());
+  pb::Event message = to_pb(event);
+  message.clear_seq();
+  message.clear_at_us();
+  message.clear_job();
+  std::string blob = serialised(message);
+  const auto* fact = std::get_if<JobFact>(&event.fact);
+  const EventColumns columns{event.seq, event.at,
+                             fact != nullptr ? std::optional(fact->job) : std::nullopt};
+  if (const auto back = event_from(columns, blob); !back) return unstorable(back.error());
   return blob;
 }
 
@@ -53,12 +108,10 @@ Result<std::string, StoreError> to_blob(const JobSpec& spec) {
   return blob;
 }
 
-Result<Job, StoreError> job_of(std::string_view blob) {
-  pb::Job message;
-  if (!parsed(message, blob)) return unreadable("job", "not a message");
-  auto job = from_pb(message);
-  if (!job) return unreadable("job", job.error().what);
-  return *std::move(job);
+Result<Job, StoreError> job_of(const Query& row) {
+  const JobColumns columns{
+      {from_order(row.integer(0))}, row.integer(1), row.bytes(2), row.bytes(3)};
+  return job_from(columns, row.bytes(4));
 }
 
 Result<Node, StoreError> node_of(std::string_view blob) {
@@ -69,12 +122,23 @@ Result<Node, StoreError> node_of(std::string_view blob) {
   return *std::move(node);
 }
 
-Result<StoredEvent, StoreError> event_of(std::string_view blob) {
-  pb::Event message;
-  if (!parsed(message, blob)) return unreadable("event", "not a message");
-  auto event = from_pb(message);
-  if (!event) return unreadable("event", event.error().what);
-  return *std::move(event);
+Result<StoredEvent, StoreError> event_of(const Query& row) {
+  const EventColumns columns{
+      {static_cast<std::uint64_t>(row.integer(0))},
+      {row.integer(1)},
+      row.is_null(2) ? std::nullopt : std::optional(JobId{from_order(row.integer(2))})};
+  return event_from(columns, row.bytes(3));
+}
+
+Result<std::vector<StoredEvent>, StoreError> events_of(Query& query) {
+  std::vector<StoredEvent> events;
+  for (;;) {
+    const auto row = query.next();
+    if (!row) return to_store_error(row.error());
+    if (!*row) return events;
+    TRY(event, event_of(query));
+    events.push_back(std::move(event));
+  }
 }
 
 Result<JobSpec, StoreError> spec_of(std::string_view blob) {

@@ -1,9 +1,12 @@
-// Model values <-> the bytes in a `blob` column.
+// Model values <-> rows. A `blob` is a protobuf message (proto/keel/v1) without the fields that
+// have columns of their own beside it.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "adapters/sqlite/database.h"
 #include "base/result.h"
 #include "model/event.h"
 #include "model/job.h"
@@ -22,10 +25,13 @@ Result<std::string, StoreError> to_blob(const StoredEvent& event);
 Result<std::string, StoreError> to_blob(const JobSpec& spec);
 
 // `unreadable` where somebody else wrote those bytes, or the disk did.
-Result<Job, StoreError> job_of(std::string_view blob);
+Result<Job, StoreError> job_of(const Query& row);  // id, state, said, spec, blob
 Result<Node, StoreError> node_of(std::string_view blob);
-Result<StoredEvent, StoreError> event_of(std::string_view blob);
+Result<StoredEvent, StoreError> event_of(const Query& row);  // seq, at_us, job, blob
 Result<JobSpec, StoreError> spec_of(std::string_view blob);
+
+// The events that `query` gives, each as event_of wants it.
+Result<std::vector<StoredEvent>, StoreError> events_of(Query& query);
 
 // A digest's 32 bytes as they stand in a column, and back.
 std::string_view bytes_of(const Digest& digest);

@@ -65,7 +65,16 @@ constexpr const char* version_1 = R"sql(
   ) STRICT;
 )sql";
 
-constexpr std::array steps_of_this_program = {version_1};
+// A log that is cut. From here on blobs leave out what columns hold: of events seq, at and job, of
+// jobs id, state, said and spec. Readers take those from the columns, in older rows too.
+constexpr const char* version_2 = R"sql(
+  -- Events up to here are kept only of jobs that are not over: all of a job's, or none.
+  ALTER TABLE meta ADD COLUMN cut INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE jobs ADD COLUMN last_event INTEGER NOT NULL DEFAULT 0;
+  UPDATE jobs SET last_event = coalesce((SELECT max(seq) FROM events WHERE job = jobs.id), 0);
+)sql";
+
+constexpr std::array steps_of_this_program = {version_1, version_2};
 
 Result<Version, StoreError> version_of(Database& database) {
   Query tables = database.query(
@@ -87,9 +96,10 @@ Result<Version, StoreError> version_of(Database& database) {
 Result<Version, StoreError> readable_version(Database& database, Version known) {
   TRY(found, version_of(database));
   if (found >= 0 && found <= known) return found;
-  return StoreError{StoreError::Code::unreadable, "schema version " + std::to_string(found) +
-                                                      ", and this program knows " +
-                                                      std::to_string(known)};
+  return StoreError{StoreError::Code::unreadable,
+                    "written by a newer keeld, in schema version " + std::to_string(found) +
+                        "; this one knows versions up to " + std::to_string(known) +
+                        " and has changed nothing: start the newer one"};
 }
 
 Result<Done, StoreError> take_steps(Database& database, std::span<const char* const> steps,
@@ -123,7 +133,7 @@ Result<Done, StoreError> migrate(Database& database, std::span<const char* const
   TRY(version, readable_version(database, known));  // somebody else may have been faster
   TRY(taken, take_steps(database, steps, version));
   if (const auto done = transaction->commit(); !done) {
-    return StoreError{StoreError::Code::unknown, done.error().what};
+    return to_commit_error(done.error());
   }
   return Done{};
 }

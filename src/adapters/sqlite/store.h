@@ -10,6 +10,14 @@
 
 namespace keel {
 
+struct SqliteSettings {
+  Retention retention{};
+  // How far the write-ahead log grows before it is moved into the file: 64 MiB. A page that is
+  // written again and again is moved once for all of them; a start that finds all of it in the log
+  // reads for a fraction of a second.
+  int log_pages_max = 16 * 1024;
+};
+
 class SqliteStore final : public Store {
  public:
   // Opens the database at `path`, makes it where there is none and brings it to this program's
@@ -17,7 +25,9 @@ class SqliteStore final : public Store {
   //
   // unreadable   damaged, somebody else's, or written by a newer version: the file is as it was.
   // unavailable  the file cannot be opened or written, or another program holds it for too long.
-  static Result<std::unique_ptr<SqliteStore>, StoreError> open(const std::string& path);
+  // broken       the disk failed to sync.
+  static Result<std::unique_ptr<SqliteStore>, StoreError> open(const std::string& path,
+                                                               const SqliteSettings& settings = {});
 
   // All calls: one thread at a time. Each may block for the disk, and for a few seconds for another
   // program that writes.
@@ -30,11 +40,14 @@ class SqliteStore final : public Store {
       const std::vector<SubmitKey>& keys) override;
   Result<std::vector<Job>, StoreError> find_jobs(const std::vector<JobId>& ids) override;
 
-  explicit SqliteStore(std::unique_ptr<sqlite::Database> database)
-      : database_(std::move(database)) {}
+  SqliteStore(std::unique_ptr<sqlite::Database> database, const SqliteSettings& settings)
+      : database_(std::move(database)), settings_(settings) {}
 
  private:
+  Result<Done, StoreError> commit(sqlite::Transaction& transaction);
+
   std::unique_ptr<sqlite::Database> database_;
+  const SqliteSettings settings_;
 };
 
 }  // namespace keel

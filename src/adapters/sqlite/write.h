@@ -14,8 +14,8 @@ namespace keel::sqlite {
 Result<Done, StoreError> write_specs(Database& database,
                                      const std::vector<std::pair<Digest, JobSpec>>& specs);
 
-// Needs the specs. `key_taken` where the index says so.
-Result<Done, StoreError> write_jobs(Database& database, const std::vector<Job>& jobs);
+// Needs the specs. `key_taken` where the index says so. `cut` is where the log is cut so far.
+Result<Done, StoreError> write_jobs(Database& database, const Batch& batch, Seq cut);
 
 Result<Done, StoreError> write_nodes(Database& database, const std::vector<Node>& nodes);
 Result<Done, StoreError> write_events(Database& database, const std::vector<StoredEvent>& events);
@@ -23,5 +23,8 @@ Result<Done, StoreError> write_events(Database& database, const std::vector<Stor
 // Needs the jobs. In order; `device_taken` where the primary key says so.
 Result<Done, StoreError> write_holdings(Database& database,
                                         const std::vector<HoldingChange>& changes);
+
+// Moves the cut of the log; see ports/store.h, cut_after. Needs the jobs and events of the batch.
+Result<Done, StoreError> cut_log(Database& database, Seq from, Seq to);
 
 }  // namespace keel::sqlite

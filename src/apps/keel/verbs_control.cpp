@@ -5,6 +5,7 @@
 #include "apps/keel/interrupt.h"
 #include "apps/keel/verbs.h"
 #include "apps/keel/words.h"
+#include "wire/convert.h"
 #include "wire/quantity.h"
 
 namespace keel::cli {
@@ -83,6 +84,9 @@ int wait(const Session& session, const Command& command) {
   const auto view = session.client.get_job(request);
   if (!view) return fail(session, view.error());
   request.set_job(view->job().id());
+  // Of a job that ended long ago there may be no events any more.
+  const auto state = from_pb(view->job().state());
+  if (!waiting->state && state && is_terminal(*state)) return exit_code_of(view->job());
 
   const auto began = SteadyClock::now();
   Watch watch(session, request.job());

@@ -355,6 +355,15 @@ TEST_F(VerbsTest, wait_ends_with_the_jobs_code) {
   EXPECT_EQ(wait(session_, running), 2);
 }
 
+TEST_F(VerbsTest, wait_needs_no_events_of_a_job_that_is_over) {
+  submitted_job(server_.users, 1);
+  live(1, {.kind = ExitKind::exited, .code = 3, .text = {}});
+  server_.users.events.clear();
+  Command patient = command(Verb::wait, {"last"});
+  patient.timeout = "100ms";
+  EXPECT_EQ(wait(session_, patient), 3);
+}
+
 TEST_F(VerbsTest, wait_gives_up_after_its_timeout) {
   submitted_job(server_.users, 1);
   Command patient = command(Verb::wait, {"last"});

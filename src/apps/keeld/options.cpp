@@ -51,6 +51,11 @@ Result<KeeldOptions, int> parse_keeld_options(int argc, char** argv) {
   add_duration(app, "--silence", policy.silence, "a node not heard for this long is unreachable");
   add_duration(app, "--disconnect-stop", policy.disconnect_stop,
                "a task whose node hears nothing for this long is stopped there");
+  app.add_option("--keep-events", options.retention.events,
+                 "how many of the newest events are kept once their jobs are over (default " +
+                     std::to_string(options.retention.events) + ")")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{INT64_MAX}))
+      ->type_name("N");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "model/policy.h"
+#include "ports/store.h"
 
 namespace keel {
 
@@ -16,6 +17,7 @@ struct KeeldOptions {
   std::string address_file;  // where the chosen TCP address is written; empty: nowhere
   std::string token_user;  // whose the jobs submitted with the operator token are; empty: see main
   Policy policy;
+  Retention retention;
 };
 
 // The options, or the exit code with which to end: help was asked for, or something was wrong and
