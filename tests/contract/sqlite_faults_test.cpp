@@ -42,10 +42,10 @@ class SqliteFaults : public testing::Test {
   Batch fitted(const Batch& batch) { return fit(batch, seq_, {}); }
   void append(const Batch& batch) { seq_ = store_->append(epoch_, seq_, fitted(batch)).value(); }
 
-  // Far more than SQLite keeps in memory, so that it is written before the commit.
+  // Thousands of pages, so that a disk can fill up between the first and the last.
   static Batch large_batch() {
     Batch batch = submission_of(sample_job(1000));
-    for (std::uint64_t id = 1001; id < 9000; ++id) {
+    for (std::uint64_t id = 1001; id < 4000; ++id) {
       batch.jobs.push_back(sample_job(id));
       batch.events.push_back({{}, {}, JobFact{{id}, Canceled{}}});
     }
@@ -131,7 +131,7 @@ TEST_F(SqliteFaults, a_disk_that_is_full_at_any_write_keeps_nothing_and_lets_go_
   store_.reset();
 }
 
-TEST_F(SqliteFaults, a_disk_that_fills_up_before_the_commit_is_unavailable) {
+TEST_F(SqliteFaults, a_disk_that_fills_up_half_way_through_a_batch_is_unavailable) {
   FaultyDisk disk;
   start();
   const Contents before = contents();

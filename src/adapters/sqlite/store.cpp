@@ -16,8 +16,8 @@ using enum StoreError::Code;
 namespace {
 
 // Without WAL a reader would block the writer; without FULL a power cut could undo what callers
-// were told; without foreign keys a job could lose its spec. 64 MiB of cache hold the inner pages
-// and the busy leaves of a million jobs.
+// were told; without foreign keys a job could lose its spec. 192 MiB of cache hold the inner pages
+// and the index of specs, which is asked at random, of a million jobs.
 Result<Done, StoreError> configure(Database& database) {
   Query journal = database.query("PRAGMA journal_mode = WAL");
   if (const auto row = journal.next(); !row) return to_store_error(row.error());
@@ -26,7 +26,7 @@ Result<Done, StoreError> configure(Database& database) {
   }
   const auto set = database.run(
       "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; "
-      "PRAGMA cache_size = -65536");
+      "PRAGMA cache_size = -196608");
   if (!set) return to_store_error(set.error());
   return Done{};
 }
