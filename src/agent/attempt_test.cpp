@@ -244,7 +244,7 @@ TEST(Attempt, a_thousand_jobs_that_failed_before_they_ran_leave_nothing_held) {
   }
   EXPECT_EQ(host.core.floors().size(), 1u);
   EXPECT_TRUE(host.core.report_due(host.now)->tasks.empty());
-  EXPECT_EQ(names(host.prepare({{1001}, {1}, 0}, 1001, g0)), "floors write begin");
+  EXPECT_EQ(names(host.prepare({{1001}, {1}, 0}, 1001, g0)), "write floors begin");
 }
 
 // B-E11

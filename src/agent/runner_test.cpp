@@ -97,7 +97,7 @@ struct Host {
 
 TEST(Runner, every_step_of_a_task_is_on_disk_before_it_is_done) {
   Host host;
-  EXPECT_EQ(host.prepare(), "floors claim begin");
+  EXPECT_EQ(host.prepare(), "claim floors begin");
   host.near.outcomes = {{key, Done{}}};
   EXPECT_EQ(host.step(), "claim");
   EXPECT_EQ(host.tell(Start{}), "claim start");

@@ -1,6 +1,6 @@
 // Mistakes that can be put into the shipped code on purpose, to prove that the simulation sees them
-// (docs/simulation.md). Each stands at its durable step as `planted(Plant::…)`. In all that ships
-// KEEL_PLANTS is not defined, planted() is the constant false, and nothing of a mistake is compiled.
+// (docs/simulation.md). Each stands at its durable step as `planted(Plant::name)`. In all that ships
+// KEEL_PLANTS is not defined, planted() is the constant false, and nothing of a mistake is in it.
 #pragma once
 
 #include <cstdint>
@@ -50,14 +50,16 @@ inline constexpr std::size_t plant_count = 31;
 
 // The namespaces keep the two apart where both are linked into one program.
 #ifdef KEEL_PLANTS
-inline namespace with_plants {
+namespace with_plants {
 // Whether this thread's world has the mistake.
 bool planted(Plant plant);
 }  // namespace with_plants
+using with_plants::planted;
 #else
-inline namespace without_plants {
+namespace without_plants {
 constexpr bool planted(Plant) { return false; }
 }  // namespace without_plants
+using without_plants::planted;
 #endif
 
 }  // namespace keel

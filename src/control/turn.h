@@ -36,10 +36,10 @@ class Leader {
   // Takes one turn, waiting for inputs until the next thing that is due, or `until`.
   //
   // On `unavailable` nothing was said to anybody and nothing is lost: call again, after a pause.
-  // A leader that writes nothing asks now and then whether it still leads, so that one that was
-  // overtaken does not go on for ever. On any other error this leader is dead: where the turn could not be written it has answered
+  // On any other error this leader is dead: where the turn could not be written it has answered
   // NotStored to its callers, and the process must recover from the store, most simply by starting
-  // anew.
+  // anew. A leader that writes nothing asks now and then whether it still leads, so that one that
+  // was overtaken does not go on for ever.
   Result<Done, StoreError> take_turn(Instant until);
 
   // When to take the next turn even if nothing is heard.

@@ -15,7 +15,7 @@
 #include "sim/plants.h"
 
 namespace keel {
-inline namespace with_plants {
+namespace with_plants {
 namespace {
 
 Plant sown = Plant::none;  // before any world is played

@@ -1,5 +1,5 @@
-// Planted mistakes live in a program of their own, keel-dst-planted: the same worlds, with the parts
-// that hold a plant compiled a second time. What keel-dst plays is what ships.
+// Planted mistakes live in a program of their own, keel-dst-planted: the same worlds, with the
+// files that hold a plant compiled a second time. What keel-dst plays is what ships.
 #pragma once
 
 #include <optional>

@@ -20,7 +20,7 @@ struct Run {
 
 // I1: no device is in two live reservations.
 // I2: no device is used by two running attempts, in the world's own truth, nor handed out while it
-// is used; only what a silent node has surely killed counts as gone without having been seen to end.
+// is used; only what a silent node has surely killed counts as gone without being seen to end.
 // I4: no two attempts of a job run at once.
 // I3: fences per device never go down; nothing older starts after something newer.
 class DeviceChecker {
