@@ -39,7 +39,7 @@ struct Catch {
 // Plays in this process, in order, until something is seen. Writes each seed's number before it is
 // played, and then what was seen.
 void play_into(int out, Plant plant, const Range& seeds) {
-  sown = plant;
+  with_plants::sown = plant;
   for (std::uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
     const std::string begins = std::to_string(seed) + "\n";
     if (write(out, begins.data(), begins.size()) < 0) _exit(2);
@@ -149,7 +149,7 @@ int run_planted(const PlantedRun& run, char**) {
     return 2;
   }
   if (!run.one) return try_one(*kind, run);
-  sown = kind->plant;
+  with_plants::sown = kind->plant;
   Sums sums;
   play(*run.one, {.trace = true}, sums);
   for (const auto& [seed, seen] : sums.violations)
