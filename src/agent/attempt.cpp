@@ -95,8 +95,10 @@ std::vector<AgentAction> AgentCore::told(const Duty& duty, ReportNo answers, con
     check(spec != nullptr, "a PREPARE brings its spec");
     if (claim == nullptr) {
       prepare(duty, *order, *sent + order->claim_for, *spec, now, actions);
-    } else {
-      report_changed_ = true;  // the same attempt: the answer is repeated
+    } else if (claim->phase != TaskPhase::preparing) {
+      // The same attempt: the answer is repeated. There is none yet while it is being prepared, and
+      // each report would only be answered by the same order again.
+      report_changed_ = true;
     }
     return actions;
   }
