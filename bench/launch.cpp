@@ -117,7 +117,7 @@ class Platform {
     const auto beyond = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, kept - logs_kept));
     return {.processes = living(place_.directory).size(),
             .cgroups = groups_of(place_.node).size(),
-            .mounts = mounts(),
+            .mounts = mounts_of(place_.directory),
             .keeld_descriptors = descriptors_of(keeld_.pid()),
             .agent_descriptors = descriptors_of(agent_.pid()),
             .files = files_of(path("agent")).size() + data + beyond};

@@ -77,6 +77,14 @@ TEST(Attempt, of_an_agent_that_died_between_claim_and_floor_still_refuses_what_i
   EXPECT_EQ(names(next.resumed()), "begin");
 }
 
+TEST(Attempt, prepare_said_while_it_is_being_done_is_no_reason_to_report) {
+  Host host;
+  host.prepare(key, 5, g0);
+  EXPECT_EQ(host.core.report_due(host.now)->tasks.at(0).phase, TaskPhase::preparing);
+  EXPECT_EQ(names(host.prepare(key, 5, g0)), "");
+  EXPECT_FALSE(host.core.report_due(host.now)) << "it would be answered by PREPARE, without end";
+}
+
 TEST(Attempt, start_is_stored_before_it_is_obeyed_and_starts_one_shim) {
   Host host;
   host.prepare(key, 5, g0);

@@ -1,5 +1,6 @@
 #include "tests/e2e/leftovers.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "tests/e2e/program.h"
@@ -33,7 +34,13 @@ std::set<std::string> groups_of(const std::string& node) {
   return found;
 }
 
-std::size_t mounts() { return lines_of("/proc/self/mountinfo").size(); }
+std::size_t mounts_of(const std::string& directory) {
+  const auto names_it = [&](const std::string& mount) {
+    return mount.find(directory) != std::string::npos;
+  };
+  return static_cast<std::size_t>(
+      std::ranges::count_if(lines_of("/proc/self/mountinfo"), names_it));
+}
 
 std::size_t descriptors_of(pid_t pid) {
   std::error_code gone;

@@ -15,8 +15,8 @@ std::set<std::string> files_of(const std::string& directory);
 // The control groups of this host in which `node` stands as a part of the path.
 std::set<std::string> groups_of(const std::string& node);
 
-// Of this mount namespace.
-std::size_t mounts();
+// Mounts of this namespace that name `directory`: others come and go with their own tests.
+std::size_t mounts_of(const std::string& directory);
 
 // Open ones of a process.
 std::size_t descriptors_of(pid_t pid);
