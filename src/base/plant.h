@@ -1,5 +1,5 @@
 // Mistakes that can be put into the shipped code on purpose, to prove that the simulation sees them
-// (docs/simulation.md). Each stands at its durable step as `planted(Plant::name)`. In all that ships
+// (docs/simulation.md). Each stands at its durable step as `planted(Plant::name)`. In what ships
 // KEEL_PLANTS is not defined, planted() is the constant false, and nothing of a mistake is in it.
 #pragma once
 

@@ -61,6 +61,9 @@ class Faults {
   // Whether it strikes now. Never again after heal().
   bool strikes(Fault fault);
 
+  // Whether this world has it at all.
+  bool has(Fault fault) const { return rates_.at(static_cast<std::size_t>(fault)) > 0; }
+
   // From now on the world is a good one.
   void heal() { healed_ = true; }
   bool healed() const { return healed_; }

@@ -51,6 +51,7 @@ World::World(std::uint64_t seed, std::ostream* out)
     hosts.push_back(std::make_unique<Host>(*this, i, devices));
   }
   people = std::make_unique<People>(*this);
+  if (faults.has(Fault::agent_disk_full)) checkers.jobs.disks_fill();
 }
 
 World::~World() = default;

@@ -25,6 +25,8 @@ class JobChecker {
  public:
   void appended(Epoch epoch, const Batch& batch, const ModelRows& rows);
   void took_over(Epoch epoch) { epoch_ = epoch; }
+  // Then an attempt may have been refused before, by an agent that died before it could say so.
+  void disks_fill() { disks_fill_ = true; }
   void recovered(const State& state, const ModelRows& rows) const;
   // In truth, whatever anybody says of it later.
   void program_ended(const TaskKey& key, const Exit& exit);
@@ -41,6 +43,7 @@ class JobChecker {
   void look_at_reservations(Instant at) const;
 
   std::map<JobId, Job> jobs_;
+  bool disks_fill_{};
   std::set<JobId> over_;
   std::set<JobId> reserved_;
   std::set<TaskKey> ended_well_;
