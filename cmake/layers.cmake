@@ -39,7 +39,7 @@ add_custom_target(tsan_tests)
 
 # keel_test(NAME SOURCE... [SERIAL] [TIMEOUT SECONDS] [LABELS LABEL...] DEPENDS TARGET...): a
 # GoogleTest program; each case is a CTest test. Tests find the source tree by SOURCE_DIR and the
-# programs by PROGRAM_DIR. Two labels have a meaning for ./check: "slow" tests run with --full only,
+# programs by PROGRAM_DIR. Labels have a meaning for ./check: "slow" tests run with --full only,
 # "tsan" tests a second time, under ThreadSanitizer. SERIAL: nothing else runs meanwhile.
 function(keel_test name)
   cmake_parse_arguments(ARG "SERIAL" "TIMEOUT" "DEPENDS;LABELS" ${ARGN})
