@@ -20,6 +20,9 @@ set(keel_beside_adapters/front adapters/inbox)
 set(keel_beside_adapters/door adapters/front)
 set(keel_beside_adapters/http adapters/front adapters/door)
 set(keel_beside_adapters/grpc adapters/front adapters/door adapters/inbox)
+# What the operating system asks of several of them alike.
+set(keel_beside_adapters/processes adapters/posix)
+set(keel_beside_adapters/nvml adapters/posix)
 
 # Whether a target of folder FROM ("core", "adapters/grpc", …) may link one of folder TO.
 function(keel_may_link from to result)

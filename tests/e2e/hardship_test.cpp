@@ -124,8 +124,8 @@ void put_format(const std::string& path, char version) {
   std::filesystem::rename(beside, path);
 }
 
-TEST(NewerVersion, of_a_shims_files_is_told_and_the_task_and_its_devices_are_left_alone) {
-  Platform platform({.keeld = {"--silence", "1s", "--heartbeat", "200ms"}});
+// A job on all eight devices that ends with 7 when it is told to, and runs without its agent.
+std::string run_without_agent(Platform& platform) {
   platform.start_keeld();
   platform.start_agent();
   const std::string job =
@@ -133,6 +133,12 @@ TEST(NewerVersion, of_a_shims_files_is_told_and_the_task_and_its_devices_are_lef
   platform.await_state(job, "running");
   platform.await_note("starts");
   platform.agent().kill9();
+  return job;
+}
+
+TEST(NewerVersion, of_a_shims_files_is_told_and_the_task_and_its_devices_are_left_alone) {
+  Platform platform({.keeld = {"--silence", "1s", "--heartbeat", "200ms"}});
+  const std::string job = run_without_agent(platform);
   const std::string shim = platform.agent_state() + "/tasks/" + job + ".1.0/shim";
   put_format(shim, 2);
   platform.start_agent();
@@ -158,13 +164,7 @@ TEST(NewerVersion, of_a_shims_files_is_told_and_the_task_and_its_devices_are_lef
 
 TEST(NewerVersion, of_a_claim_keeps_an_older_agent_from_starting_and_nothing_is_lost) {
   Platform platform({.keeld = {"--silence", "1s", "--heartbeat", "200ms"}});
-  platform.start_keeld();
-  platform.start_agent();
-  const std::string job =
-      platform.submit(platform.gang(note_start + until_told() + "exit 7", 1, 8));
-  platform.await_state(job, "running");
-  platform.await_note("starts");
-  platform.agent().kill9();
+  const std::string job = run_without_agent(platform);
   const std::string claim = platform.agent_state() + "/tasks/" + job + ".1.0/claim";
   put_format(claim, 2);
   const std::string bytes = contents(claim);

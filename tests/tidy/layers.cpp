@@ -44,12 +44,15 @@ std::string why_not(const std::string& from_path, const std::string& included, b
   if (included.starts_with("keel/v1/")) to = "proto";
   if (from == "adapters" && to == "adapters" && !test &&
       two_folders(from_path) != two_folders(included)) {
-    // The doors share one service code, which hears through one queue.
+    // The doors share one service code, which hears through one queue; those that start programs
+    // start them in one way.
     static const std::map<std::string, std::set<std::string>> doors{
         {"adapters/front", {"adapters/inbox"}},
         {"adapters/door", {"adapters/front"}},
         {"adapters/http", {"adapters/front", "adapters/door"}},
         {"adapters/grpc", {"adapters/front", "adapters/door", "adapters/inbox"}},
+        {"adapters/processes", {"adapters/posix"}},
+        {"adapters/nvml", {"adapters/posix"}},
     };
     const auto door = doors.find(two_folders(from_path));
     if (door == doors.end() || !door->second.contains(two_folders(included))) {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -11,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 #include <vector>
+
+#include "adapters/posix/detached_spawn.h"
 
 namespace keel::nvml {
 namespace {
@@ -21,44 +22,16 @@ std::string failure(const std::string& what, int error) {
   return what + ": " + std::strerror(error);
 }
 
-// The C library's lists for posix_spawn, freed in any case.
-struct SpawnLists {
-  posix_spawn_file_actions_t actions{};
-  posix_spawnattr_t attributes{};
-  SpawnLists() {
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawnattr_init(&attributes);
-  }
-  SpawnLists(const SpawnLists&) = delete;
-  SpawnLists& operator=(const SpawnLists&) = delete;
-  ~SpawnLists() {
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-};
-
 Result<pid_t, std::string> spawn(const std::string& program, const std::string& library,
                                  int socket) {
-  SpawnLists lists;
-  ::posix_spawn_file_actions_adddup2(&lists.actions, socket, 0);
-  ::posix_spawn_file_actions_addopen(&lists.actions, 1, "/dev/null", O_WRONLY, 0);
-  sigset_t none, all;
-  ::sigemptyset(&none);
-  ::sigfillset(&all);
-  ::posix_spawnattr_setsigmask(&lists.attributes, &none);
-  ::posix_spawnattr_setsigdefault(&lists.attributes, &all);
-  // What the terminal sends to its owner is not meant for it.
-  const int flags = POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
-  ::posix_spawnattr_setflags(&lists.attributes, static_cast<short>(flags));
+  DetachedSpawn child;
+  ::posix_spawn_file_actions_adddup2(&child.actions, socket, 0);
+  ::posix_spawn_file_actions_addopen(&child.actions, 1, "/dev/null", O_WRONLY, 0);
   std::vector<std::string> words{program, "--serve", "--library", library};
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  pid_t pid{};
-  const int error =
-      ::posix_spawn(&pid, program.c_str(), &lists.actions, &lists.attributes, argv.data(), environ);
-  if (error != 0) return failure(program, error);
-  return pid;
+  return child.start(program, argv.data(), environ);
 }
 
 }  // namespace

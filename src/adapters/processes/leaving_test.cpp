@@ -54,12 +54,28 @@ TEST(Leaving, outputs_of_what_still_runs_are_not_committed) {
   EXPECT_THAT(names_at(host.place().state + "/outputs"), ElementsAre("(nothing there)"));
 }
 
-TEST(Leaving, a_later_attempt_replaces_the_outputs_and_keeps_the_old_ones_aside) {
-  Host host;
+const TaskKey again{first_task.job, AttemptNo{2}, 0};
+
+// The first attempt's outputs are in place: a. The second one has made its own: b.
+void run_two_attempts(Host& host) {
   host.run(host.order("echo 1 > $KEEL_OUTPUT_DIR/a"));
   ASSERT_TRUE(host.runtime().commit(first_task));
-  const TaskKey again{first_task.job, AttemptNo{2}, 0};
   host.run(host.order("echo 2 > $KEEL_OUTPUT_DIR/b", again));
+}
+
+// The second attempt's outputs are named for the exchange that is to follow. The new name.
+std::string begin_exchange(Host& host) {
+  const std::string staged = host.path(again, outputs_directory);
+  struct stat status {};
+  EXPECT_EQ(::stat(staged.c_str(), &status), 0);
+  const std::string begun = staged + "." + std::to_string(status.st_ino);
+  EXPECT_EQ(::rename(staged.c_str(), begun.c_str()), 0);
+  return begun;
+}
+
+TEST(Leaving, a_later_attempt_replaces_the_outputs_and_keeps_the_old_ones_aside) {
+  Host host;
+  run_two_attempts(host);
   ASSERT_TRUE(host.runtime().commit(again));
   EXPECT_THAT(names_at(committed(host) + "/task-0"), ElementsAre("b"));
   EXPECT_THAT(names_at(host.place().state + "/outputs-aside/" + print(again)), ElementsAre("a"));
@@ -69,15 +85,8 @@ TEST(Leaving, a_later_attempt_replaces_the_outputs_and_keeps_the_old_ones_aside)
 // the new ones were staged.
 TEST(Leaving, outputs_are_not_swapped_back_after_a_crash_in_the_middle_of_their_commit) {
   Host host;
-  host.run(host.order("echo 1 > $KEEL_OUTPUT_DIR/a"));
-  ASSERT_TRUE(host.runtime().commit(first_task));
-  const TaskKey again{first_task.job, AttemptNo{2}, 0};
-  host.run(host.order("echo 2 > $KEEL_OUTPUT_DIR/b", again));
-  const std::string staged = host.path(again, outputs_directory);
-  struct stat status {};
-  ASSERT_EQ(::stat(staged.c_str(), &status), 0);
-  const std::string begun = staged + "." + std::to_string(status.st_ino);
-  ASSERT_EQ(::rename(staged.c_str(), begun.c_str()), 0);
+  run_two_attempts(host);
+  const std::string begun = begin_exchange(host);
   ASSERT_EQ(::renameat2(AT_FDCWD, begun.c_str(), AT_FDCWD, (committed(host) + "/task-0").c_str(),
                         RENAME_EXCHANGE),
             0);
@@ -93,14 +102,8 @@ TEST(Leaving, outputs_whose_exchange_was_begun_and_not_done_are_exchanged) {
   for (const bool old_ones_are_there : {true, false}) {
     SCOPED_TRACE(old_ones_are_there);
     Host host;
-    host.run(host.order("echo 1 > $KEEL_OUTPUT_DIR/a"));
-    ASSERT_TRUE(host.runtime().commit(first_task));
-    const TaskKey again{first_task.job, AttemptNo{2}, 0};
-    host.run(host.order("echo 2 > $KEEL_OUTPUT_DIR/b", again));
-    const std::string staged = host.path(again, outputs_directory);
-    struct stat status {};
-    ASSERT_EQ(::stat(staged.c_str(), &status), 0);
-    ASSERT_EQ(::rename(staged.c_str(), (staged + "." + std::to_string(status.st_ino)).c_str()), 0);
+    run_two_attempts(host);
+    (void)begin_exchange(host);
     if (!old_ones_are_there) {
       ASSERT_TRUE(remove_tree(AT_FDCWD, committed(host) + "/task-0"));
     }
@@ -143,7 +146,6 @@ TEST(Leaving, empty_outputs_replace_those_of_an_earlier_attempt) {
   Host host;
   host.run(host.order("echo 1 > $KEEL_OUTPUT_DIR/a"));
   ASSERT_TRUE(host.runtime().commit(first_task));
-  const TaskKey again{first_task.job, AttemptNo{2}, 0};
   host.run(host.order("exit 0", again));
   ASSERT_TRUE(host.runtime().commit(again));
   EXPECT_THAT(names_at(committed(host) + "/task-0"), ElementsAre());
@@ -306,7 +308,6 @@ TEST(Leaving, checkpoints_stay_for_the_next_attempt) {
   Host host;
   host.run(host.order("echo 17 > $KEEL_CHECKPOINT_DIR/step"));
   host.runtime().release(first_task);
-  const TaskKey again{first_task.job, AttemptNo{2}, 0};
   host.run(host.order("cat $KEEL_CHECKPOINT_DIR/step", again));
   EXPECT_EQ(host.output(false, again), "17\n");
 }

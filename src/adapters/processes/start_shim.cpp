@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "adapters/posix/detached_spawn.h"
 #include "adapters/processes/files.h"
 #include "adapters/processes/identity.h"
 
@@ -19,43 +19,16 @@ namespace {
 constexpr Duration answer_within = seconds(10);
 constexpr std::size_t answer_bytes_max = 4096;
 
-// The C library's lists for posix_spawn, freed in any case.
-struct SpawnLists {
-  posix_spawn_file_actions_t actions{};
-  posix_spawnattr_t attributes{};
-  SpawnLists() {
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawnattr_init(&attributes);
-  }
-  SpawnLists(const SpawnLists&) = delete;
-  SpawnLists& operator=(const SpawnLists&) = delete;
-  ~SpawnLists() {
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-};
-
 Result<pid_t, std::string> spawn_shim(const std::string& program, const std::string& directory,
                                       int answer) {
-  SpawnLists lists;
-  ::posix_spawn_file_actions_addopen(&lists.actions, 0, "/dev/null", O_RDWR, 0);
-  ::posix_spawn_file_actions_adddup2(&lists.actions, answer, 1);
-  ::posix_spawn_file_actions_adddup2(&lists.actions, 0, 2);
-  sigset_t none, all;
-  ::sigemptyset(&none);
-  ::sigfillset(&all);
-  ::posix_spawnattr_setsigmask(&lists.attributes, &none);
-  ::posix_spawnattr_setsigdefault(&lists.attributes, &all);
-  const int flags = POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
-  ::posix_spawnattr_setflags(&lists.attributes, static_cast<short>(flags));
+  DetachedSpawn child;
+  ::posix_spawn_file_actions_addopen(&child.actions, 0, "/dev/null", O_RDWR, 0);
+  ::posix_spawn_file_actions_adddup2(&child.actions, answer, 1);
+  ::posix_spawn_file_actions_adddup2(&child.actions, 0, 2);
   char* const argv[] = {const_cast<char*>(program.c_str()), const_cast<char*>(directory.c_str()),
                         nullptr};
   char* const envp[] = {nullptr};
-  pid_t pid{};
-  const int error =
-      ::posix_spawn(&pid, program.c_str(), &lists.actions, &lists.attributes, argv, envp);
-  if (error != 0) return failure(program, error);
-  return pid;
+  return child.start(program, argv, envp);
 }
 
 // Its first line, or what came until the end of the file or of our patience.
