@@ -89,6 +89,11 @@ State State::rebuilt() const {
   for (const auto& [id, job] : jobs_) fresh.restore(job);
   fresh.restore(seq_, at_, last_token_);
   fresh.schedule_version_ = schedule_version_;
+  fresh.woken_ = woken_;
+  // No job tells whether its wake was given.
+  for (const Wake& wake : std::set(fresh.wakes_)) {
+    if (wake.first <= woken_ && !wakes_.contains(wake)) fresh.drop_wake(wake, woken_);
+  }
   return fresh;
 }
 
@@ -243,16 +248,22 @@ Instant State::next_wake() const { return wakes_.empty() ? never : wakes_.begin(
 
 std::vector<JobId> State::take_woken(Instant now) {
   std::vector<JobId> woken;
+  woken_ = std::max(woken_, now);
   while (!wakes_.empty() && wakes_.begin()->first <= now) {
     woken.push_back(wakes_.begin()->second);
-    wakes_.erase(wakes_.begin());
+    drop_wake(*wakes_.begin(), now);
     schedule_version_ += 1;  // a back-off may be over
-    const Job* job = find(woken.back());
-    if (job == nullptr || job->state != JobState::queued || !job->start_deadline) continue;
-    const Instant deadline = job->submitted + *job->start_deadline;
-    if (deadline > now) wakes_.insert({deadline, job->id});
   }
   return woken;
+}
+
+// What was given at `now`. A job whose back-off is over may still wait for its deadline.
+void State::drop_wake(Wake wake, Instant now) {
+  wakes_.erase(wake);
+  const Job* job = find(wake.second);
+  if (job == nullptr || job->state != JobState::queued || !job->start_deadline) return;
+  const Instant deadline = job->submitted + *job->start_deadline;
+  if (deadline > now) wakes_.insert({deadline, job->id});
 }
 
 }  // namespace keel

@@ -96,10 +96,12 @@ class State {
     std::vector<bool> open{};  // of each task of the span: not settled
     std::vector<bool> held{};  // likewise: holds devices
   };
+  using Wake = std::pair<Instant, JobId>;
   static Before look(const Job& job, Span span);
   void reindex(const Job& job, const Before& before, Span span);
   void reindex(const Job& job, std::uint32_t rank, bool held_before, bool open_before);
   void move_devices(const Job& job, std::uint32_t rank, bool taken);
+  void drop_wake(Wake wake, Instant now);
   void log_one(Instant at);
 
   std::map<JobId, Job> jobs_;
@@ -107,7 +109,8 @@ class State {
   std::map<NodeId, NodeUse> uses_;
   std::map<NodeId, std::map<JobId, std::uint32_t>> jobs_on_;
   std::set<Place> line_;
-  std::set<std::pair<Instant, JobId>> wakes_;
+  std::set<Wake> wakes_;
+  Instant woken_{};  // until when wakes were given
   std::vector<HoldingChange> holding_changes_;
   std::uint64_t schedule_version_{};
   Seq seq_{};

@@ -166,6 +166,17 @@ TEST(State, what_wakes_is_given_once_and_a_later_deadline_is_kept) {
   EXPECT_EQ(state.take_woken(Instant{900}), (std::vector<JobId>{{1}}));
   EXPECT_EQ(state.take_woken(Instant{900}), std::vector<JobId>{});
   EXPECT_EQ(state.next_wake(), Instant{10} + seconds(60));
+  EXPECT_EQ(state.rebuilt().next_wake(), state.next_wake()) << "given again by a new index";
+  EXPECT_EQ(state.take_woken(Instant{10} + seconds(60)), (std::vector<JobId>{{1}}));
+  EXPECT_EQ(state.rebuilt().next_wake(), never);
+}
+
+TEST(State, a_new_index_gives_what_was_not_given) {
+  State state = fleet_of_three();
+  ASSERT_TRUE(state.apply(Instant{10}, {{1}, Submitted{.start_deadline = seconds(1)}}));
+  ASSERT_EQ(state.take_woken(Instant{5}), std::vector<JobId>{});
+  State fresh = state.rebuilt();
+  EXPECT_EQ(fresh.take_woken(Instant{10} + seconds(1)), (std::vector<JobId>{{1}}));
 }
 
 TEST(State, a_token_that_was_given_is_never_given_again) {

@@ -81,7 +81,11 @@ std::vector<Observed> Host::observe(const std::vector<StartedTask>& started) {
     all[task.key] = {task.key, Observed::Phase::ended, exit};
   }
   for (const auto& [key, shim] : shims_) {
-    if (shim.child && !all.contains(key)) all[key] = {key, Observed::Phase::running, {}};
+    if (!shim.child || all.contains(key)) continue;
+    all[key] = {key, Observed::Phase::running, {}};
+    if (!shim.dead) continue;
+    kill_what_is_left(key);
+    all[key] = {key, Observed::Phase::ended, {.kind = ExitKind::lost, .text = "its shim died"}};
   }
   std::vector<Observed> sorted;
   for (auto& [key, task] : all) sorted.push_back(std::move(task));

@@ -27,6 +27,7 @@ std::shared_ptr<Connection> Network::connect(Host& host, Plane& plane) {
 void Network::to_plane(const std::shared_ptr<Connection>& connection,
                        std::function<void()> arrive) {
   if (!connection->host_open || is_lost(connection)) return;
+  perhaps_cut(connection);
   carry(connection->last_to_plane, [connection, arrive = std::move(arrive)] {
     if (connection->plane_open) arrive();
   });
@@ -34,6 +35,7 @@ void Network::to_plane(const std::shared_ptr<Connection>& connection,
 
 void Network::to_host(const std::shared_ptr<Connection>& connection, std::function<void()> arrive) {
   if (!connection->plane_open || is_lost(connection)) return;
+  perhaps_cut(connection);
   carry(connection->last_to_host, [connection, arrive = std::move(arrive)] {
     if (connection->host_open) arrive();
   });
@@ -44,6 +46,11 @@ bool Network::is_lost(const std::shared_ptr<Connection>& connection) {
   agenda_.after(Duration{chance_.between(0, noticed_within.us)},
                 [this, connection] { cut(connection); });
   return true;
+}
+
+// With this message or those behind it still under way.
+void Network::perhaps_cut(const std::shared_ptr<Connection>& connection) {
+  if (faults_.strikes(Fault::connection_cut)) cut(connection);
 }
 
 void Network::carry(Instant& last, std::function<void()> arrive) {

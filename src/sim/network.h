@@ -46,6 +46,7 @@ class Network {
 
  private:
   bool is_lost(const std::shared_ptr<Connection>& connection);
+  void perhaps_cut(const std::shared_ptr<Connection>& connection);
   void carry(Instant& last, std::function<void()> arrive);
 
   Agenda& agenda_;

@@ -1,6 +1,7 @@
 #include "adapters/processes/identity.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -68,6 +69,16 @@ std::vector<Living> everybody() {
   }
   std::ranges::sort(all, {}, [](const Living& living) { return living.who; });
   return all;
+}
+
+std::vector<std::string> command_line(pid_t pid, uid_t user) {
+  const std::string directory = "/proc/" + std::to_string(pid);
+  struct stat status {};
+  if (::stat(directory.c_str(), &status) != 0 || status.st_uid != user) return {};
+  std::vector<std::string> words;
+  std::istringstream line(read_proc(directory + "/cmdline").value_or(""));
+  for (std::string word; std::getline(line, word, '\0');) words.push_back(word);
+  return words;
 }
 
 Descriptor hold(const Identity& who) {

@@ -39,6 +39,9 @@ std::optional<Living> look_at(pid_t pid);
 // Everything that /proc shows, in ascending order of pid.
 std::vector<Living> everybody();
 
+// What a process of this user was started with; empty where it is somebody else's, or none.
+std::vector<std::string> command_line(pid_t pid, uid_t user);
+
 // A pidfd of exactly this process: readable once it has ended. None where it is gone.
 Descriptor hold(const Identity& who);
 

@@ -273,8 +273,12 @@ void LocalRuntime::add_strays(std::vector<Observed>& all) const {
     const std::vector<std::string> groups = cgroups_.groups_of(name);
     if (std::ranges::all_of(groups, is_empty)) {
       (void)remove_groups(groups);  // Else it is seen again.
-    } else {
+    } else if (has_shim(name)) {
       all.push_back({key, Observed::Phase::running, {}});
+    } else {
+      // Whoever's task it was: without its shim there is nobody to end it in time.
+      const bool gone = kill_remains({.groups = groups});
+      all.push_back({key, Observed::Phase::ended, lost("its shim died", gone)});
     }
   }
 }

@@ -71,8 +71,8 @@ TEST(LostRecords, what_another_state_directory_started_is_seen_and_killed_only_b
   const std::string word = unique_word();
   host.start(host.order(two_that_stay(word)));
   await_ready(host);
-  ::kill(host.shim().pid, SIGKILL);  // else it would end the task by itself
-  ASSERT_TRUE(remove_tree(AT_FDCWD, host.place().state));
+  const std::string elsewhere = host.place().state + "-elsewhere";
+  ASSERT_EQ(std::rename(host.place().state.c_str(), elsewhere.c_str()), 0);
   host.restart();
   for (int i = 0; i < 3; ++i) {
     const auto seen = observed(host, {});
@@ -86,6 +86,24 @@ TEST(LostRecords, what_another_state_directory_started_is_seen_and_killed_only_b
     return !observed(host, {});
   }));
   EXPECT_FALSE(anybody_runs(word));
+  (void)remove_tree(AT_FDCWD, elsewhere);
+}
+
+TEST(LostRecords, what_another_state_directory_started_is_killed_where_no_shim_keeps_it) {
+  Host host;
+  const std::string word = unique_word();
+  host.start(host.order(two_that_stay(word)));
+  await_ready(host);
+  ::kill(host.shim().pid, SIGKILL);
+  ASSERT_TRUE(remove_tree(AT_FDCWD, host.place().state));
+  host.restart();
+  EXPECT_TRUE(eventually([&] {
+    const auto seen = observed(host, {});
+    EXPECT_TRUE(!seen || seen->phase == Observed::Phase::ended);
+    return !seen || seen->exit.clean;
+  }));
+  EXPECT_FALSE(anybody_runs(word));
+  EXPECT_TRUE(eventually([&] { return !observed(host, {}); })) << "and its groups are gone";
 }
 
 TEST(LostRecords, a_task_that_ran_and_looks_merely_prepared_is_killed_and_lost) {

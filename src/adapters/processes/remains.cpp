@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -60,6 +61,13 @@ std::vector<Identity> find_living(const Whereabouts& where) {
     }
   }
   return {found.begin(), found.end()};
+}
+
+bool has_shim(const std::string& task) {
+  return std::ranges::any_of(everybody(), [&](const Living& living) {
+    const auto line = command_line(living.who.pid, ::geteuid());
+    return !living.zombie && line.size() == 2 && line[1].ends_with("/" + task);
+  });
 }
 
 void kill_living(const Whereabouts& where) {

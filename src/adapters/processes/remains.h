@@ -23,6 +23,10 @@ struct Whereabouts {
 // Everybody but the shim, zombies left out.
 std::vector<Identity> find_living(const Whereabouts& where);
 
+// Whether a shim of this task ("JOB.ATTEMPT.TASK") lives. Its command line tells, "keel-shim
+// STATE/tasks/TASK", of a process of our own user.
+bool has_shim(const std::string& task);
+
 // SIGKILL to all of them. What forks meanwhile is caught by the next call; repeat until nobody is
 // left.
 void kill_living(const Whereabouts& where);
