@@ -49,6 +49,9 @@ class Agenda {
   Instant now_{};
 };
 
+// Between any two clocks one per cent at most.
+inline constexpr std::int64_t drift_max_ppm = 5'000;
+
 // A clock that was `at_start` when the world's was `start`, and runs `ppm` millionths too fast.
 class DriftingClock final : public Clock {
  public:

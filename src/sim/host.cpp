@@ -14,7 +14,6 @@ constexpr Duration look_at_least_every = seconds(5);
 constexpr Duration dial_again_max = seconds(5);
 constexpr Duration prepare_max = milliseconds(500);
 constexpr Duration prepare_slow_max = minutes(2);
-constexpr std::int64_t drift_max_ppm = 5'000;
 
 const Exit killed{.kind = ExitKind::signaled, .code = SIGKILL};
 

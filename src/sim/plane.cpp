@@ -12,7 +12,6 @@ namespace {
 constexpr Duration turn_takes = milliseconds(1);
 constexpr Duration try_again_after = milliseconds(200);
 constexpr Duration jump_max = hours(24 * 365 * 10);
-constexpr std::int64_t drift_max_ppm = 5'000;  // between any two clocks one per cent at most
 
 }  // namespace
 

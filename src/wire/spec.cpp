@@ -94,7 +94,7 @@ bool is_gpu_model(std::string_view model) {
   return true;
 }
 
-void read_gang(FieldErrors& errors, const v1::Gang& gang, SaidGang& said) {
+void read_said_gang(FieldErrors& errors, const v1::Gang& gang, SaidGang& said) {
   if (gang.has_tasks()) {
     said.tasks = check_number(errors, "gang.tasks", gang.tasks());
   }
@@ -189,7 +189,7 @@ Result<SaidSpec, std::vector<FieldError>> parse_spec(const v1::JobSpec& spec) {
   said.env = sorted(spec.env());
   check_env(errors, said.env);
   said.files = check_files(errors, spec);
-  read_gang(errors, spec.gang(), said.gang);
+  read_said_gang(errors, spec.gang(), said.gang);
   read_sizes(errors, spec, said);
   read_times(errors, spec, said);
   read_ends(errors, spec, said);

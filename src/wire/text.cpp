@@ -5,7 +5,6 @@
 namespace keel {
 namespace {
 
-constexpr std::string_view base16 = "0123456789abcdef";
 constexpr std::size_t shown_bytes_max = 80;
 
 // The least code that needs 1, 2, 3, 4 bytes: anything lower is an overlong form.

@@ -8,6 +8,8 @@
 
 namespace keel {
 
+inline constexpr std::string_view base16 = "0123456789abcdef";
+
 // One character of UTF-8. No overlong forms, no surrogates, nothing above U+10FFFF.
 struct Utf8Character {
   char32_t code{};

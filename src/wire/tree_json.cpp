@@ -9,9 +9,9 @@ namespace keel {
 namespace {
 
 // The parser's callbacks; false ends the parse.
-class Events : public nlohmann::json_sax<nlohmann::json> {
+class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit Events(std::string_view text) : text_(text) {}
+  explicit JsonEvents(std::string_view text) : text_(text) {}
 
   bool null() override { return obey(builder_.null(0)); }
   bool boolean(bool value) override { return plain(value ? "true" : "false"); }
@@ -63,7 +63,7 @@ class Events : public nlohmann::json_sax<nlohmann::json> {
 
 Result<Tree, std::vector<FieldError>> parse_json(std::string_view text) {
   if (auto error = unreadable(text)) return std::vector{*std::move(error)};
-  Events events(text);
+  JsonEvents events(text);
   const bool read = nlohmann::json::sax_parse(text.begin(), text.end(), &events);
   if (read) return events.take();
   const FieldError unknown{.field = "the file", .value = "", .limit = "JSON", .help = "Not JSON."};

@@ -13,8 +13,6 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-constexpr std::string_view base16 = "0123456789abcdef";
-
 std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -134,7 +132,7 @@ void add_escape(std::string& to, char32_t code) {
 }
 
 // In double quotes: the same for JSON and YAML, and harmless to terminals.
-std::string quoted(std::string_view text) {
+std::string double_quoted(std::string_view text) {
   std::string to = "\"";
   while (!text.empty()) {
     const auto character = first_character(text);
@@ -173,7 +171,7 @@ void print_json_tree(std::string& to, const Tree& tree, std::size_t indent) {
   if (tree.kind == Tree::Kind::null) {
     to += "null";
   } else if (tree.kind == Tree::Kind::scalar) {
-    to += tree.quoted ? quoted(tree.text) : tree.text;
+    to += tree.quoted ? double_quoted(tree.text) : tree.text;
   } else if (tree.items.empty() && tree.members.empty()) {
     to += is_list ? "[]" : "{}";
   } else {
@@ -185,7 +183,7 @@ void print_json_tree(std::string& to, const Tree& tree, std::size_t indent) {
       separator = ",\n";
     }
     for (const auto& [key, value] : tree.members) {
-      to.append(separator).append(inner).append(quoted(key)).append(": ");
+      to.append(separator).append(inner).append(double_quoted(key)).append(": ");
       print_json_tree(to, value, indent + 2);
       separator = ",\n";
     }
@@ -197,11 +195,11 @@ std::string yaml_scalar(const Tree& tree) {
   if (tree.kind == Tree::Kind::null) return "null";
   if (tree.kind == Tree::Kind::list) return "[]";
   if (tree.kind == Tree::Kind::map) return "{}";
-  return tree.quoted && !needs_no_quotes(tree.text) ? quoted(tree.text) : tree.text;
+  return tree.quoted && !needs_no_quotes(tree.text) ? double_quoted(tree.text) : tree.text;
 }
 
 std::string yaml_key(std::string_view key) {
-  return needs_no_quotes(key) ? std::string(key) : quoted(key);
+  return needs_no_quotes(key) ? std::string(key) : double_quoted(key);
 }
 
 // The lines of a list or map that is not empty. The first line goes on where the caller stands,

@@ -26,7 +26,7 @@ int line_of(const YAML::Mark& mark) { return mark.is_null() ? 0 : mark.line + 1;
                  .help = std::move(help)}};
 }
 
-class Events : public YAML::EventHandler {
+class YamlEvents : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -107,9 +107,9 @@ class Events : public YAML::EventHandler {
 Tree parse_one_document(std::string_view text) {
   std::istringstream input{std::string(text)};
   YAML::Parser parser(input);
-  Events events;
+  YamlEvents events;
   if (!parser.HandleNextDocument(events)) return Tree{};
-  Events more;
+  YamlEvents more;
   if (parser.HandleNextDocument(more)) {
     refuse("the file", "more than one document (---)", "one document",
            "Put each job into a file of its own.");

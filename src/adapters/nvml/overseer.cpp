@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "adapters/nvml/reader.h"
 #include "wire/quantity.h"
 
 namespace keel::nvml {
 namespace {
-
-constexpr std::uint32_t protocol = 1;
 
 // With more, it is not a device that hangs.
 constexpr int silences_max = 3;

@@ -12,7 +12,6 @@
 namespace keel::nvml {
 namespace {
 
-constexpr std::uint32_t protocol = 1;
 constexpr std::uint32_t text_bytes = 96;  // NVML's longest are 96 with their end
 constexpr std::uint32_t processes_max = 1024;
 constexpr Code end_of_list = -1;               // none of NVML's

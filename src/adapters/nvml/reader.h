@@ -2,6 +2,7 @@
 // that the owner knows where a process hangs or dies.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -10,6 +11,9 @@
 #include "keel/v1/nvml.pb.h"
 
 namespace keel::nvml {
+
+// What keel-nvml and its owner speak; both are of one build.
+inline constexpr std::uint32_t protocol = 1;
 
 // More devices than this in one host are not believed.
 inline constexpr std::uint32_t devices_max = 1024;

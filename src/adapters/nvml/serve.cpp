@@ -14,8 +14,6 @@
 namespace keel::nvml {
 namespace {
 
-constexpr std::uint32_t protocol = 1;
-
 // Nothing else to do for a process whose owner is gone; and no library is asked to tidy up.
 [[noreturn]] void leave() { ::_exit(0); }
 

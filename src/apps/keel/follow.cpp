@@ -11,10 +11,7 @@
 namespace keel::cli {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
-constexpr int idle_wait_ms = 250;  // how late a line of output may be
-constexpr std::chrono::seconds reconnect_for{60};
+constexpr int idle_wait_ms = 250;                     // how late a line of output may be
 constexpr std::chrono::seconds last_lines_within{5};  // of a job or an attempt that has ended
 constexpr std::chrono::seconds reason_every{2};
 constexpr std::uint32_t tasks_shown_max = 64;

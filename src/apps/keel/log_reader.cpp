@@ -9,7 +9,7 @@
 namespace keel::cli {
 namespace {
 
-struct Written {
+struct WrittenLine {
   std::uint32_t task{};
   v1::LogLine line;
 };
@@ -62,7 +62,7 @@ LogReader::LogReader(UsersClient& client, std::string job, std::uint32_t attempt
 }
 
 Result<LogReader::Part, ClientError> LogReader::read(LineWriter& writer, int wait_ms) {
-  std::vector<Written> written;
+  std::vector<WrittenLine> written;
   std::vector<Source> sources = sources_;
   std::optional<ClientError> error;
   for (Source& source : sources) {
@@ -90,10 +90,10 @@ Result<LogReader::Part, ClientError> LogReader::read(LineWriter& writer, int wai
     source.end = part->end() || (source.until != 0 && source.offset >= source.until);
   }
   // What was read of other tasks is shown even where one could not be read.
-  std::stable_sort(written.begin(), written.end(), [](const Written& a, const Written& b) {
+  std::stable_sort(written.begin(), written.end(), [](const WrittenLine& a, const WrittenLine& b) {
     return a.line.at_us() < b.line.at_us();
   });
-  for (const Written& one : written) writer.write(one.task, one.line);
+  for (const WrittenLine& one : written) writer.write(one.task, one.line);
   writer.flush();
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Source& source = sources[i];

@@ -15,7 +15,7 @@ bool is_passing(const ClientError& error) {
 }
 
 bool Patience::again(const ClientError& error) {
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = SteadyClock::now();
   if (!began_) began_ = now;
   if (!is_passing(error) || now - *began_ > limit_) return false;
   sleep_ms(pause_ms);

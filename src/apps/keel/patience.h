@@ -8,6 +8,10 @@
 
 namespace keel::cli {
 
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds reconnect_for{60};
+
 // True for an error that may be over in a moment: no connection, a busy or stopping control plane,
 // an agent that reconnects.
 bool is_passing(const ClientError& error);
@@ -24,7 +28,7 @@ class Patience {
 
  private:
   std::chrono::milliseconds limit_;
-  std::optional<std::chrono::steady_clock::time_point> began_;
+  std::optional<SteadyClock::time_point> began_;
 };
 
 }  // namespace keel::cli

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view here = "./";
 
 // Files to take along by where they lie: as a person wrote them, for errors.
-using Written = std::map<std::string, std::string>;
+using WrittenPaths = std::map<std::string, std::string>;
 
 FieldError fault(std::string field, std::string_view value, std::string limit, std::string help) {
   return {.field = std::move(field),
@@ -158,8 +158,8 @@ void add_arguments(v1::JobSpec& spec, const std::vector<std::string>& words,
   }
 }
 
-void add_files(v1::JobSpec& spec, const Said& said, const Surroundings& around, Written& written,
-               Faults& faults) {
+void add_files(v1::JobSpec& spec, const Said& said, const Surroundings& around,
+               WrittenPaths& written, Faults& faults) {
   for (const std::string& name : said.files) {
     const fs::path file = (around.directory / name).lexically_normal();
     const auto path = path_below(around.directory, file);
@@ -195,7 +195,7 @@ Result<Done, Faults> read_job_file(v1::JobSpec& spec, const std::string& name,
 
 // Paths of a job file: `from` is relative to it, and where only one of `path` and `from` is said,
 // it is both. A program "./x" is taken along without being listed.
-void resolve_files(v1::JobSpec& spec, const fs::path& directory, Written& written) {
+void resolve_files(v1::JobSpec& spec, const fs::path& directory, WrittenPaths& written) {
   const auto resolved = [&](const std::string& name) {
     std::string file = (directory / name).lexically_normal().string();
     written.emplace(file, name);
@@ -218,7 +218,7 @@ void resolve_files(v1::JobSpec& spec, const fs::path& directory, Written& writte
 }
 
 // Reads what is taken along, and puts digests where paths were.
-std::vector<Upload> look_at_files(v1::JobSpec& spec, const Written& written, Faults& faults) {
+std::vector<Upload> look_at_files(v1::JobSpec& spec, const WrittenPaths& written, Faults& faults) {
   std::vector<Upload> uploads;
   for (int i = 0; i < spec.files_size(); ++i) {
     v1::TakenFile& file = *spec.mutable_files(i);
@@ -251,7 +251,7 @@ std::vector<Upload> look_at_files(v1::JobSpec& spec, const Written& written, Fau
 
 Result<Plan, Faults> plan_submission(const Said& said, const Surroundings& surroundings) {
   Plan plan;
-  Written written;
+  WrittenPaths written;
   Faults faults;
   if (!said.file.empty()) {
     fs::path directory;

@@ -30,7 +30,7 @@ Models models_of(const v1::NodeInventory& inventory) {
   return models;
 }
 
-std::string joined(const std::set<std::string>& words) {
+std::string comma_list(const std::set<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
   return text;
@@ -91,10 +91,10 @@ std::string show_nodes(const v1::ListNodesResponse& nodes, const Look& look) {
                                  or_dash(model_list(models)),
                                  print(Millicores{inventory.cpu_millicores()}),
                                  about(Bytes{inventory.memory_bytes()}),
-                                 or_dash(joined(jobs))};
+                                 or_dash(comma_list(jobs))};
     if (look.wide) {
       row.insert(row.end(), {or_dash(inventory.address()),
-                             models.ills.empty() ? "healthy" : joined(models.ills)});
+                             models.ills.empty() ? "healthy" : comma_list(models.ills)});
     }
     table.add(row);
     for (const std::string& warning : inventory.warnings()) {

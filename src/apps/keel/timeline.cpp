@@ -12,18 +12,18 @@
 namespace keel::cli {
 namespace {
 
-constexpr std::size_t nodes_named_max = 3;
+constexpr std::size_t nodes_told_max = 3;
 
-std::string nodes_of(const Job& job) {
+std::string node_list(const Job& job) {
   std::set<std::string> names;
   for (const Task& task : job.tasks) names.insert(task.node.name);
   std::string text;
   std::size_t named = 0;
   for (const std::string& name : names) {
-    if (named++ == nodes_named_max) break;
+    if (named++ == nodes_told_max) break;
     text += (text.empty() ? "" : ", ") + name;
   }
-  const std::size_t more = names.size() - std::min(names.size(), nodes_named_max);
+  const std::size_t more = names.size() - std::min(names.size(), nodes_told_max);
   return text + (more == 0 ? "" : " and " + std::to_string(more) + " more");
 }
 
@@ -39,7 +39,7 @@ struct Words {
   const Job& job;
 
   std::string operator()(const Reserved&) const {
-    return "attempt " + std::to_string(job.attempt.value) + " on " + nodes_of(job);
+    return "attempt " + std::to_string(job.attempt.value) + " on " + node_list(job);
   }
   std::string operator()(const Voided& event) const {
     if (event.text.empty()) return retried(event.reason);

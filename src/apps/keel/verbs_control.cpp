@@ -11,10 +11,7 @@
 namespace keel::cli {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 constexpr int wait_step_ms = 500;  // how soon Ctrl-C and --timeout are obeyed
-constexpr std::chrono::seconds reconnect_for{60};
 
 struct Waiting {
   std::optional<JobState> state{};  // none: the end
