@@ -1,0 +1,1 @@
+// A library that is there for its precompiled headers needs a source.
