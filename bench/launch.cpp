@@ -18,6 +18,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "apps/command_line.h"
 #include "bench/bench.h"
 #include "tests/e2e/caretaker.h"
 #include "tests/e2e/http.h"
@@ -37,7 +38,7 @@ constexpr auto patience = std::chrono::seconds(30);
 const char* const trivial = "/bin/true";
 
 struct Options {
-  int launches{1000};
+  std::uint64_t launches = 1000;
   bool json{};
 };
 
@@ -205,10 +206,10 @@ int run(const Options& options) {
   ::usleep(500'000);  // what the last of these leaves for a moment is no standing
   const Standing before = platform.standing();
   std::vector<double> running_ms, fork_exec_ms;
-  for (int i = 1; i <= options.launches; ++i) {
+  for (std::uint64_t i = 1; i <= options.launches; ++i) {
     running_ms.push_back(platform.launch());
     fork_exec_ms.push_back(fork_and_exec());
-    if (i % 100 == 0) std::fprintf(stderr, "%d of %d launches\n", i, options.launches);
+    if (i % 100 == 0) std::fprintf(stderr, "%lu of %lu launches\n", i, options.launches);
   }
   const Json left = left_behind(platform, before);
   const Json result{{"launches", options.launches},
@@ -225,9 +226,8 @@ void add_launch(CLI::App& app, Run& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App* launch = app.add_subcommand(
       "launch", "from submission to a running program, and what launches leave behind");
-  launch->add_option("--launches", options->launches, "how many jobs, one after another")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
+  add_whole(*launch, "--launches", options->launches, 1, 1'000'000,
+            "how many jobs, one after another");
   launch->add_flag("--json", options->json, "the last line is one JSON object");
   launch->callback([options, &chosen] {
     chosen = [options] {

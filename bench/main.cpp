@@ -1,5 +1,6 @@
 // keel-bench: how fast, how small. Progress goes to stderr; with --json the last line of stdout is
 // one JSON object.
+#include "apps/command_line.h"
 #include "bench/bench.h"
 
 int main(int argc, char** argv) {
@@ -8,6 +9,6 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   keel::bench::Run chosen;
   for (const auto add : {keel::bench::add_launch, keel::bench::add_store}) add(app, chosen);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = keel::read_command_line(app, argc, argv)) return *code;
   return chosen();
 }

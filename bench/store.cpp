@@ -18,6 +18,7 @@
 #include "adapters/clock/clock.h"
 #include "adapters/clock/ids.h"
 #include "adapters/sqlite/store.h"
+#include "apps/command_line.h"
 #include "base/check.h"
 #include "bench/bench.h"
 #include "bench/lives.h"
@@ -37,7 +38,7 @@ struct Rate {
 struct Options {
   std::uint64_t stored = 1'000'000;
   std::uint64_t lives = 50'000;
-  double seconds = 5;  // for each figure
+  std::uint64_t seconds = 5;  // for each figure
   std::string directory = ".";
   bool json{};
 };
@@ -178,7 +179,7 @@ std::uint64_t whole(double figure) { return static_cast<std::uint64_t>(figure + 
 void measure(Plane& plane, const Options& options, const std::string& stored, Json& figures) {
   for (const std::size_t batch : batch_sizes) {
     const std::string size = std::to_string(batch);
-    const Rate rate = plane.rate(batch, options.seconds);
+    const Rate rate = plane.rate(batch, static_cast<double>(options.seconds));
     figures["submissions_per_s"][stored][size] = whole(rate.per_s);
     figures["cpu_us_per_submission"][stored][size] = whole(rate.cpu_us);
     say("batches of " + size + ": " + std::to_string(whole(rate.per_s)) + " submissions/s, " +
@@ -252,12 +253,10 @@ void add_store(CLI::App& app, Run& chosen) {
   CLI::App* command =
       app.add_subcommand("store", "durable submissions a second, and what a job costs on disk");
   const auto options = std::make_shared<Options>();
-  command->add_option("--stored", options->stored, "jobs that are stored before (default 1000000)");
-  command
-      ->add_option("--lives", options->lives,
-                   "jobs that live their whole lives, for the bytes (default 50000)")
-      ->check(CLI::Range(1, 100'000'000));
-  command->add_option("--seconds", options->seconds, "of turns, for each figure (default 5)");
+  add_whole(*command, "--stored", options->stored, 0, 100'000'000, "jobs that are stored before");
+  add_whole(*command, "--lives", options->lives, 1, 100'000'000,
+            "jobs that live their whole lives, for the bytes");
+  add_whole(*command, "--seconds", options->seconds, 1, 3600, "of turns, for each figure");
   command->add_option("--directory", options->directory,
                       "where the stores are made, and removed (default: here)");
   command->add_flag("--json", options->json, "the last line of stdout is one JSON object");

@@ -2,9 +2,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <iomanip>
 #include <iostream>
 #include <string>
@@ -30,17 +32,41 @@ struct Options {
   bool json{};
 };
 
+// What the command line holds, fit for a terminal.
+std::string shown(std::string text) {
+  const auto harmful = [](unsigned char c) { return c < ' ' || c >= 0x7f; };
+  std::ranges::replace_if(text, harmful, '?');
+  return text;
+}
+
+bool read_number(std::string_view digits, std::uint64_t& value) {
+  if (digits.starts_with('0') && digits != "0") return false;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return error == std::errc{} && end == digits.data() + digits.size();
+}
+
+// An option that takes a number from 1 to `most`, in digits only.
+void add_number(CLI::App& app, const std::string& name, std::uint64_t most,
+                std::function<void(std::uint64_t)> take, const std::string& what) {
+  const auto read = [name, most, take = std::move(take)](const std::string& text) {
+    std::uint64_t value{};
+    if (!read_number(text, value) || value < 1 || value > most) {
+      throw CLI::ValidationError(
+          name, "'" + text + "' is no whole number from 1 to " + std::to_string(most));
+    }
+    take(value);
+  };
+  app.add_option_function<std::string>(name, read, what)->type_name("N");
+}
+
 // "FIRST..LAST", or nothing where it is not that.
 std::optional<dst::Range> parse(const std::string& text) {
   const std::size_t dots = text.find("..");
   if (dots == std::string::npos) return std::nullopt;
   dst::Range range;
-  const auto number = [](std::string_view digits, std::uint64_t& value) {
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return error == std::errc{} && end == digits.data() + digits.size();
-  };
   const std::string_view all = text;
-  if (!number(all.substr(0, dots), range.first) || !number(all.substr(dots + 2), range.last)) {
+  if (!read_number(all.substr(0, dots), range.first) ||
+      !read_number(all.substr(dots + 2), range.last)) {
     return std::nullopt;
   }
   // The number after the last one is where a thread stops.
@@ -132,20 +158,33 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("Plays simulated worlds and looks for a promise that does not hold.");
   app.add_option("--seeds", options.seeds, "which worlds: FIRST..LAST, from 1 on");
-  app.add_option("--seed", options.seed, "one world")->check(CLI::Range(1UL, UINT64_MAX / 2));
+  add_number(
+      app, "--seed", UINT64_MAX / 2, [&](std::uint64_t seed) { options.seed = seed; }, "one world");
   app.add_flag("--trace", options.trace, "say what happens, step by step");
   app.add_flag("--drop-caches", options.drop_caches, "with --trace: drop all caches at random");
-  app.add_option("--threads", options.threads, "how many worlds at a time; one for each core")
-      ->check(CLI::Range(1U, 1024U));
+  const auto set_threads = [&](std::uint64_t n) { options.threads = static_cast<unsigned>(n); };
+  add_number(app, "--threads", 1024, set_threads, "how many worlds at a time; one for each core");
   app.add_flag("--json", options.json, "end with one JSON object of all figures");
   app.add_flag("--list-plants", options.list_plants, "name the mistakes that can be planted");
   app.add_option("--plant", options.plant, "look for the first seed that catches this mistake");
   app.add_flag("--try-plants", options.try_plants, "the same for all of them, as a table");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::cerr << "keel-dst: " << shown(error.what()) << "\n";
+    return 2;
+  }
   if (options.list_plants) return list_plants();
   auto range = parse(options.seeds);
   if (!range) {
-    std::cerr << "keel-dst: --seeds takes FIRST..LAST, from 1 on; not '" << options.seeds << "'\n";
+    std::cerr << "keel-dst: --seeds takes FIRST..LAST, from 1 on; not '" << shown(options.seeds)
+              << "'\n";
+    return 2;
+  }
+  if (!options.plant.empty() && !sim::plant_named(options.plant)) {
+    std::cerr << "keel-dst: --plant: there is no '" << shown(options.plant)
+              << "'; --list-plants names them\n";
     return 2;
   }
   if (options.seed) range = {*options.seed, *options.seed};

@@ -2,7 +2,6 @@
 // that calls NVML in its place.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
 #include <string>
@@ -10,8 +9,8 @@
 #include "adapters/clock/clock.h"
 #include "adapters/nvml/devices.h"
 #include "adapters/nvml/serve.h"
+#include "apps/command_line.h"
 #include "apps/nvml/show.h"
-#include "wire/quantity.h"
 #include "wire/tree.h"
 
 namespace {
@@ -63,18 +62,10 @@ int main(int argc, char** argv) {
   app.name("keel-nvml");
   app.add_option("--library", options.library,
                  "the library, a path or a name (default " + options.library + ")");
-  app.add_option_function<std::string>(
-      "--deadline",
-      [&](const std::string& text) {
-        const auto given = parse_duration(text);
-        if (!given || *given < milliseconds(10)) {
-          throw CLI::ValidationError("--deadline", "'" + text + "' is no duration");
-        }
-        options.deadline = *given;
-      },
-      "for one call of the library to return (default 10s)");
+  add_duration(app, "--deadline", options.deadline, milliseconds(10), hours(1),
+               "for one call of the library to return");
   app.add_flag("--json", options.json, "everything that was read, as JSON");
   app.add_flag("--serve", options.serve, "for keel-agent")->group("");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = read_command_line(app, argc, argv)) return *code;
   return options.serve ? nvml::serve(STDIN_FILENO, options.library) : show(options);
 }

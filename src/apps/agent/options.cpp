@@ -2,10 +2,10 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 
-#include "wire/quantity.h"
+#include "apps/command_line.h"
+#include "wire/text.h"
 
 namespace keel {
 namespace {
@@ -24,23 +24,6 @@ std::string beside_us(const char* program) {
   return self.substr(0, self.rfind('/') + 1) + program;
 }
 
-// An option whose text is read by `parse`; `example` is one that it takes.
-template <class Quantity, class Parse>
-void add_quantity(CLI::App& app, const std::string& name, Quantity& value, Parse parse,
-                  const std::string& example, const std::string& what) {
-  app.add_option_function<std::string>(
-         name,
-         [&value, name, parse, example](const std::string& text) {
-           const auto quantity = parse(text);
-           if (!quantity) {
-             throw CLI::ValidationError(name, "'" + text + "' should look like " + example);
-           }
-           value = *quantity;
-         },
-         what)
-      ->type_name("QUANTITY");
-}
-
 std::string check_name(const std::string& name) {
   const bool fine = !name.empty() && name.size() <= 64 &&
                     name.find_first_not_of(
@@ -48,21 +31,6 @@ std::string check_name(const std::string& name) {
                         "0123456789.-_") == std::string::npos &&
                     name.front() != '.';
   return fine ? "" : "'" + name + "' is no node name: 1 to 64 letters, digits, '.', '-' and '_'";
-}
-
-void add_duration(CLI::App& app, const std::string& name, Duration& value,
-                  const std::string& what) {
-  app.add_option_function<std::string>(
-         name,
-         [&value, name](const std::string& text) {
-           const auto duration = parse_duration(text);
-           if (!duration || *duration < milliseconds(10) || *duration > hours(1)) {
-             throw CLI::ValidationError(name, "'" + text + "' is no duration from 10ms to 1h");
-           }
-           value = *duration;
-         },
-         what + " (default " + print(value) + ")")
-      ->type_name("DURATION");
 }
 
 }  // namespace
@@ -94,26 +62,23 @@ Result<AgentOptions, int> parse_agent_options(int argc, char** argv) {
                  "the program keel-nvml, which calls NVML (default: beside this one)");
   app.add_option("--nvml-library", options.nvml_library,
                  "NVIDIA's library, a path or a name (default libnvidia-ml.so.1)");
-  add_duration(app, "--nvml-every", options.nvml_every, "between two looks at all GPUs");
-  add_duration(app, "--nvml-deadline", options.nvml_deadline, "for one call of NVML to return");
+  add_duration(app, "--nvml-every", options.nvml_every, milliseconds(10), hours(1),
+               "between two looks at all GPUs");
+  add_duration(app, "--nvml-deadline", options.nvml_deadline, milliseconds(10), hours(1),
+               "for one call of NVML to return");
   app.add_option("--xid-catalogue", options.xid_catalogue,
                  "a file of what Xid codes mean (default: the one of this build)");
   add_quantity(app, "--disk-wanted", options.disk_wanted, parse_bytes, "512Mi",
                "with less room on the disk of --state, nothing new begins here (default 512Mi)");
-  add_quantity(app, "--logs-kept", options.logs_kept, parse_whole, "1000",
-               "logs are kept of so many tasks that are over (default 1000),");
+  add_whole(app, "--logs-kept", options.logs_kept, 0, INT64_MAX,
+            "logs are kept of so many tasks that are over,");
   add_quantity(app, "--logs-bytes", options.logs_bytes, parse_bytes, "16Gi",
                "of so much in all (default 16Gi),");
   add_quantity(app, "--logs-for", options.logs_for, parse_duration, "7d",
                "and for so long (default 7d)");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : 2;
-  }
+  if (const auto code = read_command_line(app, argc, argv)) return *code;
   if (const std::string wrong = check_name(options.name); !wrong.empty()) {
-    std::fprintf(stderr, "--name: %s\n", wrong.c_str());
+    std::fprintf(stderr, "keel-agent: --name: %s\n", printable(wrong).c_str());
     return 2;
   }
   return options;
