@@ -1,5 +1,5 @@
-// Command lines of our programs: what is wrong in one is told on one line that names the option, the
-// value and what it may be, whatever bytes are in it. Exits with 2 then, and with 0 after --help.
+// Command lines of our programs: what is wrong in one is told on one line that names the option,
+// the value and what it may be, whatever bytes are in it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,8 @@
 
 namespace keel {
 
-// Reads the line. The exit code, where there is nothing more to do.
+// Reads the line. The exit code where there is nothing more to do: 2 where it makes no sense, 0
+// after --help.
 std::optional<int> read_command_line(CLI::App& app, int argc, char** argv);
 
 // Reads one option by `parse` (wire/quantity.h); `example` is a text that it takes.
