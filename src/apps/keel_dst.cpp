@@ -1,29 +1,28 @@
 // keel-dst: plays simulated worlds, one for each seed, and looks for a promise that does not hold.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <csignal>
-#include <functional>
 #include <iomanip>
 #include <iostream>
 #include <string>
 #include <thread>
 
+#include "apps/command_line.h"
 #include "apps/dst/planted.h"
 #include "apps/dst/play.h"
 #include "sim/plants.h"
+#include "wire/text.h"
 
 namespace {
 
 using namespace keel;
 
 struct Options {
-  std::string seeds = "1..100";
+  dst::Range seeds{1, 100};
   std::optional<std::uint64_t> seed;
-  unsigned threads = std::max(1U, std::thread::hardware_concurrency());
+  std::uint64_t threads = std::max(1U, std::thread::hardware_concurrency());
   std::string plant;
   bool list_plants{};
   bool try_plants{};
@@ -32,46 +31,21 @@ struct Options {
   bool json{};
 };
 
-// What the command line holds, fit for a terminal.
-std::string shown(std::string text) {
-  const auto harmful = [](unsigned char c) { return c < ' ' || c >= 0x7f; };
-  std::ranges::replace_if(text, harmful, '?');
-  return text;
-}
+// The number after the last one is where a thread stops.
+constexpr std::uint64_t seed_max = UINT64_MAX / 2;
 
-bool read_number(std::string_view digits, std::uint64_t& value) {
-  if (digits.starts_with('0') && digits != "0") return false;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return error == std::errc{} && end == digits.data() + digits.size();
-}
-
-// An option that takes a number from 1 to `most`, in digits only.
-void add_number(CLI::App& app, const std::string& name, std::uint64_t most,
-                std::function<void(std::uint64_t)> take, const std::string& what) {
-  const auto read = [name, most, take = std::move(take)](const std::string& text) {
-    std::uint64_t value{};
-    if (!read_number(text, value) || value < 1 || value > most) {
-      throw CLI::ValidationError(
-          name, "'" + text + "' is no whole number from 1 to " + std::to_string(most));
-    }
-    take(value);
-  };
-  app.add_option_function<std::string>(name, read, what)->type_name("N");
+// From 1 on; nothing where it is no seed.
+std::optional<std::uint64_t> parse_seed(std::string_view text) {
+  const auto seed = parse_whole(text);
+  return seed && 0 < *seed && *seed <= seed_max ? seed : std::nullopt;
 }
 
 // "FIRST..LAST", or nothing where it is not that.
-std::optional<dst::Range> parse(const std::string& text) {
+std::optional<dst::Range> parse_seeds(std::string_view text) {
   const std::size_t dots = text.find("..");
-  if (dots == std::string::npos) return std::nullopt;
-  dst::Range range;
-  const std::string_view all = text;
-  if (!read_number(all.substr(0, dots), range.first) ||
-      !read_number(all.substr(dots + 2), range.last)) {
-    return std::nullopt;
-  }
-  // The number after the last one is where a thread stops.
-  const bool in_order = 0 < range.first && range.first <= range.last;
-  return in_order && range.last <= UINT64_MAX / 2 ? std::optional(range) : std::nullopt;
+  if (dots == text.npos) return std::nullopt;
+  const auto first = parse_seed(text.substr(0, dots)), last = parse_seed(text.substr(dots + 2));
+  return first && last && *first <= *last ? std::optional(dst::Range{*first, *last}) : std::nullopt;
 }
 
 template <class Counts>
@@ -118,7 +92,8 @@ bool every_fault_strikes(const dst::Sums& sums) {
   return all;
 }
 
-int play(const Options& options, const dst::Range& range) {
+int play(const Options& options) {
+  const dst::Range& range = options.seeds;
   std::signal(SIGABRT, say_seed);
   const auto began = std::chrono::steady_clock::now();
   dst::Sums sums;
@@ -128,7 +103,7 @@ int play(const Options& options, const dst::Range& range) {
   } else {
     const std::uint64_t all = range.last - range.first + 1;
     const bool person = isatty(STDERR_FILENO) != 0;
-    sums = dst::play_all(range, options.threads, [&](std::uint64_t done) {
+    sums = dst::play_all(range, static_cast<unsigned>(options.threads), [&](std::uint64_t done) {
       if (person) std::cerr << "\r" << done << " of " << all << " seeds " << std::flush;
     });
     if (person) std::cerr << "\r\033[K";
@@ -157,40 +132,29 @@ int list_plants() {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Plays simulated worlds and looks for a promise that does not hold.");
-  app.add_option("--seeds", options.seeds, "which worlds: FIRST..LAST, from 1 on");
-  add_number(
-      app, "--seed", UINT64_MAX / 2, [&](std::uint64_t seed) { options.seed = seed; }, "one world");
+  app.name("keel-dst");
+  add_quantity(app, "--seeds", options.seeds, parse_seeds, "1..100 (from 1 on)",
+               "which worlds: FIRST..LAST, from 1 on (default 1..100)");
+  add_quantity(app, "--seed", options.seed, parse_seed, "1, 2, 3 … to " + std::to_string(seed_max),
+               "one world");
   app.add_flag("--trace", options.trace, "say what happens, step by step");
   app.add_flag("--drop-caches", options.drop_caches, "with --trace: drop all caches at random");
-  const auto set_threads = [&](std::uint64_t n) { options.threads = static_cast<unsigned>(n); };
-  add_number(app, "--threads", 1024, set_threads, "how many worlds at a time; one for each core");
+  add_whole(app, "--threads", options.threads, 1, 1024, "how many worlds at a time");
   app.add_flag("--json", options.json, "end with one JSON object of all figures");
   app.add_flag("--list-plants", options.list_plants, "name the mistakes that can be planted");
   app.add_option("--plant", options.plant, "look for the first seed that catches this mistake");
   app.add_flag("--try-plants", options.try_plants, "the same for all of them, as a table");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    std::cerr << "keel-dst: " << shown(error.what()) << "\n";
-    return 2;
-  }
+  if (const auto code = read_command_line(app, argc, argv)) return *code;
   if (options.list_plants) return list_plants();
-  auto range = parse(options.seeds);
-  if (!range) {
-    std::cerr << "keel-dst: --seeds takes FIRST..LAST, from 1 on; not '" << shown(options.seeds)
-              << "'\n";
-    return 2;
-  }
   if (!options.plant.empty() && !sim::plant_named(options.plant)) {
-    std::cerr << "keel-dst: --plant: there is no '" << shown(options.plant)
+    std::cerr << "keel-dst: --plant: there is no '" << printable(options.plant)
               << "'; --list-plants names them\n";
     return 2;
   }
-  if (options.seed) range = {*options.seed, *options.seed};
+  if (options.seed) options.seeds = {*options.seed, *options.seed};
   if (options.try_plants || !options.plant.empty()) {
     const auto one = options.trace ? options.seed : std::nullopt;
-    return dst::run_planted({options.plant, *range, one, options.json}, argv);
+    return dst::run_planted({options.plant, options.seeds, one, options.json}, argv);
   }
-  return play(options, *range);
+  return play(options);
 }

@@ -6,12 +6,6 @@
 #include "model/limits.h"
 
 namespace keel {
-namespace {
-
-constexpr Duration policy_least = milliseconds(1);
-
-}  // namespace
-
 Result<KeeldOptions, int> parse_keeld_options(int argc, char** argv) {
   KeeldOptions options;
   CLI::App app{"The control plane of Evenkeel: takes jobs, decides where and when they run."};
@@ -28,7 +22,7 @@ Result<KeeldOptions, int> parse_keeld_options(int argc, char** argv) {
                  "the user as whom jobs run that are submitted with the operator token");
   Policy& policy = options.policy;
   const auto add_policy = [&](const char* name, Duration& value, const char* what) {
-    add_duration(app, name, value, policy_least, limits::time_limit_max, what);
+    add_duration(app, name, value, milliseconds(1), limits::time_limit_max, what);
   };
   add_policy("--claim-for", policy.claim_for,
              "a reservation that is not prepared within this is void");
