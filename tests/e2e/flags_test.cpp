@@ -100,5 +100,18 @@ TEST_P(Flags, bad_values_are_refused_by_name) {
   }
 }
 
+TEST(FlagFiles, that_cannot_be_read_are_named_and_no_agent_dies_of_them) {
+  const Platform platform({.keeld = {}, .devices = "nvml", .agent = {"--xid-catalogue", "VALUE"}});
+  for (const std::string& path :
+       {platform.path("nowhere"), platform.path("."), std::string("\x1b[7m")}) {
+    std::vector<std::string> line = platform.agent_command();
+    line.back() = path;
+    const Ran ran = run(line, platform.path("log"));
+    EXPECT_EQ(ran.code, 1) << ran.output;
+    EXPECT_THAT(ran.output, testing::HasSubstr("--xid-catalogue"));
+    EXPECT_TRUE(is_harmless(ran.output)) << ran.output;
+  }
+}
+
 }  // namespace
 }  // namespace keel::e2e

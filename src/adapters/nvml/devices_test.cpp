@@ -42,8 +42,9 @@ std::vector<pid_t> children() {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != name.npos) continue;
-    std::ifstream file(entry.path() / "stat");
-    std::string stat{std::istreambuf_iterator<char>(file), {}};
+    std::ostringstream text;
+    text << std::ifstream(entry.path() / "stat").rdbuf();  // it may end meanwhile
+    const std::string stat = text.str();
     const std::size_t end = stat.rfind(')');
     if (end == stat.npos) continue;
     std::istringstream rest(stat.substr(end + 1));

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -35,9 +36,11 @@ inline std::string new_directory() {
   return path;
 }
 
+// As far as it can be read: what /proc tells of a process ends with an error once the process has.
 inline std::string contents(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
 }
 
 inline bool is_root() { return ::geteuid() == 0; }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "adapters/emulated/devices.h"
+#include "wire/text.h"
 
 namespace keel {
 namespace {
@@ -16,11 +17,17 @@ constexpr Duration first_look = seconds(10);
 
 Result<nvml::XidCatalogue, std::string> read_xid_catalogue(const std::string& path) {
   if (path.empty()) return nvml::XidCatalogue::parse(nvml::built_in_xid_catalogue());
-  std::ifstream file(path);
-  if (!file) return "--xid-catalogue: " + path + " cannot be read";
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  try {
+    std::ifstream file;
+    file.exceptions(std::ios::failbit | std::ios::badbit);
+    file.open(path);
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  } catch (const std::ios_base::failure&) {
+    return "--xid-catalogue: " + printable(path) + " cannot be read";
+  }
   auto catalogue = nvml::XidCatalogue::parse(text);
-  if (!catalogue) return "--xid-catalogue: " + path + ", " + catalogue.error();
+  if (!catalogue) return "--xid-catalogue: " + printable(path) + ", " + catalogue.error();
   return catalogue;
 }
 
