@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "adapters/processes/guard.h"
 #include "adapters/processes/keeper.h"
 #include "agent/shim.h"
 
@@ -68,6 +69,12 @@ int main(int argc, char** argv) {
   // Nobody's child: whoever started it need not reap it, and its death takes nobody along.
   const pid_t pid = ::fork();
   if (pid != 0) ::_exit(pid > 0 ? 0 : 1);
+  Keeper::detach();
+  const auto guarded = fork_guarded();
+  if (!guarded) {
+    say(guarded.error() + "\n");
+    ::_exit(1);
+  }
   Keeper::detach();
   auto keeper = Keeper::open(argv[1]);
   say(keeper ? "ok\n" : keeper.error() + "\n");

@@ -162,7 +162,8 @@ void Host::kill_a_shim() {
   if (shim.dead) return;
   shim.dead = true;
   if (shim.child && !shim.ended) main_ended(key, killed);
-  if (!shim.child) remove_shim(key);
+  if (!shim.child) return remove_shim(key);
+  kill_what_is_left(key);  // by its guard
   wake(world_.agenda.now());
 }
 

@@ -60,7 +60,7 @@ class Host final : public Server, public Runtime, public Claims {
 
  private:
   // A task's processes and the shim that keeps them. The main process dies with its shim; others
-  // may outlive both.
+  // may outlive both, until the shim's guard has killed them.
   struct Shim {
     bool dead{};  // and processes of the task are left
     ShimTerms terms;

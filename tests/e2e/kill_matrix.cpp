@@ -63,6 +63,8 @@ const std::map<std::string, unsigned> victims_of{
     {"shim + task", shim_dies | task_dies},
     {"keeld + shim", keeld_dies | shim_dies},
     {"keeld + task", keeld_dies | task_dies},
+    {"guard", guard_dies},
+    {"shim + guard", shim_dies | guard_dies},
     {"all", keeld_dies | agent_dies | shim_dies | task_dies},
 };
 
@@ -195,10 +197,15 @@ void Host::await_at(const Step& step) {
 void Host::kill(unsigned who) {
   std::vector<pid_t> pids;
   const std::string task = "/tasks/" + job_ + ".";
-  std::vector<pid_t> shims, tasks;
+  std::vector<pid_t> guards, shims, tasks;
   for (const pid_t pid : living(task)) {
     if (program_of(pid) == "keel-shim") shims.push_back(pid);
   }
+  // A guard is the shim's parent, and a fork of it until then.
+  for (const pid_t pid : shims) {
+    if (std::ranges::count(shims, parent_of(pid)) > 0) guards.push_back(parent_of(pid));
+  }
+  for (const pid_t guard : guards) std::erase(shims, guard);
   for (const pid_t pid : living(task)) {
     if (std::ranges::count(shims, parent_of(pid)) > 0) tasks.push_back(pid);
   }
@@ -206,9 +213,11 @@ void Host::kill(unsigned who) {
   if (who & agent_dies) pids.push_back(platform_.agent().pid());
   if (who & shim_dies) pids.insert(pids.end(), shims.begin(), shims.end());
   if (who & task_dies) pids.insert(pids.end(), tasks.begin(), tasks.end());
-  const bool all_there =
-      (!(who & shim_dies) || shims.size() == 1) && (!(who & task_dies) || tasks.size() == 1);
-  if (!all_there) throw TooLate("a shim and a task of job " + job_);
+  if (who & guard_dies) pids.insert(pids.end(), guards.begin(), guards.end());
+  const bool all_there = (!(who & shim_dies) || shims.size() == 1) &&
+                         (!(who & task_dies) || tasks.size() == 1) &&
+                         (!(who & guard_dies) || guards.size() == 1);
+  if (!all_there) throw TooLate("a guard, a shim and a task of job " + job_);
   for (const pid_t pid : pids) ::kill(pid, SIGSTOP);
   for (const pid_t pid : pids) ::kill(pid, SIGKILL);
   if (who & keeld_dies) platform_.keeld().kill9();

@@ -9,7 +9,13 @@
 namespace keel::e2e {
 
 // Bits, so that several can be.
-enum Victim : unsigned { keeld_dies = 1, agent_dies = 2, shim_dies = 4, task_dies = 8 };
+enum Victim : unsigned {
+  keeld_dies = 1,
+  agent_dies = 2,
+  shim_dies = 4,
+  task_dies = 8,
+  guard_dies = 16,
+};
 
 struct Cell {
   std::string step;

@@ -253,7 +253,7 @@ TEST(Ending, a_killed_shim_takes_its_task_along_and_the_end_is_lost) {
     await_output(host, "ready");
     await_running(host);
     ASSERT_TRUE(eventually([&] { return anybody_runs(word); }));
-    ::kill(host.shim().pid, SIGKILL);
+    host.kill_shim_and_guard();
     EXPECT_EQ(host.await_end(),
               (Exit{.kind = ExitKind::lost, .clean = true, .text = "its shim died"}));
     EXPECT_FALSE(anybody_runs(word));
@@ -267,8 +267,40 @@ TEST(Ending, the_main_process_dies_with_its_shim_even_if_nobody_looks) {
   const std::string word = unique_word();
   host.start(host.order("exec sleep " + word));
   await_running(host);
-  ::kill(host.shim().pid, SIGKILL);
+  host.kill_shim_and_guard();
   EXPECT_TRUE(eventually([&] { return !anybody_runs(word); }));
+}
+
+// Without a guard those who left the main process live until an agent looks, which may be frozen
+// until the devices are given to others.
+TEST(Ending, all_that_a_killed_shim_left_ends_even_if_nobody_looks) {
+  for (const Host::Options& options : {Host::Options{}, no_groups}) {
+    SCOPED_TRACE(options.cgroup_root);
+    Host host(options);
+    const std::string word = unique_word();
+    host.start(host.order(stubborn(word) + "echo ready; exec sleep " + word));
+    await_output(host, "ready");
+    const Identity shim = host.shim();
+    const Identity guard = look_at(look_at(shim.pid)->parent)->who;
+    ::kill(shim.pid, SIGKILL);
+    EXPECT_TRUE(eventually([&] { return !anybody_runs(word); }));
+    EXPECT_TRUE(eventually([&] { return !hold(guard); })) << "nobody is left to guard";
+    EXPECT_EQ(host.await_end(),
+              (Exit{.kind = ExitKind::lost, .clean = true, .text = "its shim died"}));
+  }
+}
+
+TEST(Ending, a_killed_guard_disturbs_nothing) {
+  Host host;
+  host.start(host.order("echo ready; trap 'exit 5' TERM; while :; do sleep 0.05; done"));
+  await_output(host, "ready");
+  const Identity shim = host.shim();
+  ::kill(look_at(shim.pid)->parent, SIGKILL);
+  ::usleep(50'000);
+  EXPECT_EQ(host.observe()->phase, Observed::Phase::running);
+  host.runtime().stop(first_task, StopCause::canceled);
+  EXPECT_EQ(host.await_end().code, 5);
+  EXPECT_TRUE(eventually([&] { return !hold(shim); }));
 }
 
 TEST(Ending, a_task_of_an_earlier_boot_is_lost) {
@@ -290,9 +322,10 @@ TEST(Ending, a_shim_file_that_cannot_be_read_is_no_proof_of_a_restart) {
   host.start(host.order(stubborn(word) + "echo ready; exec sleep " + word));
   await_output(host, "ready");
   await_running(host);
-  const pid_t shim = host.shim().pid;
+  const Identity shim = host.shim();
+  ::kill(look_at(shim.pid)->parent, SIGKILL);  // else its guard ends what is left
   std::ofstream(host.path(first_task, shim_file), std::ios::trunc) << "\xff";
-  ::kill(shim, SIGKILL);
+  ::kill(shim.pid, SIGKILL);
   EXPECT_EQ(host.await_end(),
             (Exit{.kind = ExitKind::lost, .clean = true, .text = "its shim died"}));
   EXPECT_FALSE(anybody_runs(word));
@@ -329,7 +362,7 @@ TEST(Ending, an_unclean_end_whose_shim_died_is_cleaned_up_by_the_agent) {
   const auto task = open_directory(host.path(first_task));
   ASSERT_TRUE(write_message(task->get(), exit_file, record, Lasting::process));
   EXPECT_FALSE(host.observe()->exit.clean);
-  ::kill(host.shim().pid, SIGKILL);
+  host.kill_shim_and_guard();
   EXPECT_EQ(host.await_end(), (Exit{.kind = ExitKind::exited, .code = 3, .clean = true}));
   EXPECT_FALSE(anybody_runs(word));
 }

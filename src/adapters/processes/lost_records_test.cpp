@@ -94,7 +94,7 @@ TEST(LostRecords, what_another_state_directory_started_is_killed_where_no_shim_k
   const std::string word = unique_word();
   host.start(host.order(two_that_stay(word)));
   await_ready(host);
-  ::kill(host.shim().pid, SIGKILL);
+  host.kill_shim_and_guard();
   ASSERT_TRUE(remove_tree(AT_FDCWD, host.place().state));
   host.restart();
   EXPECT_TRUE(eventually([&] {
@@ -112,7 +112,7 @@ TEST(LostRecords, a_task_that_ran_and_looks_merely_prepared_is_killed_and_lost) 
   const PrepareOrder order = host.order(two_that_stay(word));
   host.start(order);
   await_ready(host);
-  ::kill(host.shim().pid, SIGKILL);
+  host.kill_shim_and_guard();
   const auto task = open_directory(host.path(first_task));
   ASSERT_TRUE(eventually([&] { return !is_locked(task->get()); }));
   ASSERT_EQ(::unlink(host.path(first_task, shim_file).c_str()), 0);

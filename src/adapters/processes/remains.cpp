@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 
+#include "adapters/processes/guard.h"
+
 namespace keel {
 namespace {
 
@@ -22,6 +24,11 @@ bool carries_mark(pid_t pid, const Whereabouts& where) {
   const std::string entry = std::string(task_mark) + "=" + where.mark + '\0';
   const std::size_t at = (**environment).find(entry);
   return at != std::string::npos && (at == 0 || (**environment)[at - 1] == '\0');
+}
+
+bool is_guard(pid_t pid) {
+  const auto name = read_file(AT_FDCWD, "/proc/" + std::to_string(pid) + "/comm");
+  return name && *name && **name == std::string(guard_name) + "\n";
 }
 
 // All below `ancestor`. Those whose parent died are its children again, since it is a subreaper.
@@ -66,7 +73,8 @@ std::vector<Identity> find_living(const Whereabouts& where) {
 bool has_shim(const std::string& task) {
   return std::ranges::any_of(everybody(), [&](const Living& living) {
     const auto line = command_line(living.who.pid, ::geteuid());
-    return !living.zombie && line.size() == 2 && line[1].ends_with("/" + task);
+    return !living.zombie && line.size() == 2 && line[1].ends_with("/" + task) &&
+           !is_guard(living.who.pid);
   });
 }
 

@@ -24,7 +24,7 @@ struct Whereabouts {
 std::vector<Identity> find_living(const Whereabouts& where);
 
 // Whether a shim of this task ("JOB.ATTEMPT.TASK") lives. Its command line tells, "keel-shim
-// STATE/tasks/TASK", of a process of our own user.
+// STATE/tasks/TASK", of a process of our own user; a guard, which has the same, is none.
 bool has_shim(const std::string& task);
 
 // SIGKILL to all of them. What forks meanwhile is caught by the next call; repeat until nobody is

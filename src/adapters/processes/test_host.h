@@ -185,6 +185,16 @@ class Host {
     return {identity.pid(), identity.start_ticks()};
   }
 
+  // Kills the shim and, before it, the guard that would end what the shim leaves: it is the agent's
+  // to end then.
+  void kill_shim_and_guard() const {
+    const auto living = look_at(shim().pid);
+    ASSERT_TRUE(living);
+    ASSERT_GT(living->parent, 1) << "a guard is the shim's parent";
+    ::kill(living->parent, SIGKILL);
+    ::kill(living->who.pid, SIGKILL);
+  }
+
  private:
   RuntimePlace place_;
   std::unique_ptr<LocalRuntime> runtime_;

@@ -60,11 +60,12 @@ TEST(Versions, a_newer_task_whose_shim_seems_dead_is_not_declared_lost) {
     host.start(host.order("(setsid sleep " + word + " &) ; exec sleep 1000"));
     ASSERT_TRUE(eventually([&] { return anybody_runs(word); }));
     const std::string path = host.path(first_task, name);
-    const pid_t shim = host.shim().pid;
+    const Identity shim = host.shim();
     const std::string before = contents(path);
     if (name == shim_file) make_newer<v1::ShimIdentity>(host, name);
     if (name == launch_file) make_newer<v1::Launch>(host, name);
-    ::kill(shim, SIGKILL);
+    ::kill(look_at(shim.pid)->parent, SIGKILL);  // else its guard ends what is left
+    ::kill(shim.pid, SIGKILL);
     const Descriptor task = *open_directory(host.path(first_task));
     ASSERT_TRUE(eventually([&] { return !is_locked(task.get()); }));
     EXPECT_EQ(host.observe()->phase, Observed::Phase::starting);
