@@ -109,7 +109,9 @@ std::vector<AgentAction> AgentCore::told(const Duty& duty, ReportNo answers, con
     check(spec != nullptr, "a PREPARE brings its spec");
     // Said again, it needs no answer: what has changed is reported anyhow, and an answer to each
     // repetition would be answered by one more.
-    if (claim == nullptr) prepare(duty, *order, *sent + order->claim_for, *spec, now, actions);
+    if (claim == nullptr && !was_released_since(duty.key, answers)) {
+      prepare(duty, *order, *sent + order->claim_for, *spec, now, actions);
+    }
     if (planted(Plant::answer_to_each_repetition)) report_changed_ = true;
     return actions;
   }
@@ -233,6 +235,7 @@ void AgentCore::release(Claim& claim, Actions& actions) {
   actions.push_back(EraseClaim{key});
   unwritten_.erase(key);
   claims_.erase(key);
+  released_[key] = last_report_;
   report_changed_ = true;
 }
 

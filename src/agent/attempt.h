@@ -117,6 +117,7 @@ class AgentCore {
 
   void prepare(const Duty& duty, const Prepare& order, Instant until, const JobSpec& spec,
                Instant now, Actions& actions);
+  bool was_released_since(const TaskKey& key, ReportNo report) const;
   std::optional<std::string> held_by_another(const Duty& duty, const Prepare& order) const;
   void start(Claim& claim, Instant now, Actions& actions);
   void stop(Claim& claim, StopCause cause, Actions& actions);
@@ -146,7 +147,8 @@ class AgentCore {
   std::optional<AgentTerms> terms_;  // while connected and welcomed
   bool accepted_{};                  // the control plane has taken this agent for the node's
   Duration disconnect_stop_{};
-  std::map<ReportNo, Instant> sent_;  // of this connection
+  std::map<ReportNo, Instant> sent_;      // of this connection
+  std::map<TaskKey, ReportNo> released_;  // what was the last report then
   ReportNo last_report_{};
   Instant last_sent_{};
   Instant last_full_{};

@@ -14,6 +14,7 @@ constexpr std::size_t reports_remembered = 256;
 
 void AgentCore::connected() {
   sent_.clear();
+  released_.clear();
   last_report_ = {};
   terms_.reset();
 }
@@ -62,7 +63,10 @@ std::optional<Report> AgentCore::report_due(Instant now) {
   last_report_.value += 1;
   last_sent_ = now;
   sent_[last_report_] = now;
-  if (sent_.size() > reports_remembered) sent_.erase(sent_.begin());
+  if (sent_.size() > reports_remembered) {
+    sent_.erase(sent_.begin());
+    std::erase_if(released_, [&](const auto& one) { return one.second < sent_.begin()->first; });
+  }
   Report report{.number = last_report_, .full = full};
   if (!full) return report;
   report_changed_ = false;
@@ -91,6 +95,13 @@ void AgentCore::extend_leases(Actions& actions) {
   for (const auto& [key, claim] : claims_) {
     if (claim.started && is_live(claim)) actions.push_back(ExtendLease{key, lease_});
   }
+}
+
+// A PREPARE that was on its way when its attempt was released comes too late. Tokens tell that of
+// devices; a task without any has no other mark.
+bool AgentCore::was_released_since(const TaskKey& key, ReportNo report) const {
+  const auto released = released_.find(key);
+  return released != released_.end() && report <= released->second;
 }
 
 std::optional<Instant> AgentCore::sent_at(ReportNo number) const {

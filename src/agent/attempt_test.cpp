@@ -69,6 +69,23 @@ TEST(Attempt, prepare_said_twice_is_done_once_and_needs_no_report_of_its_own) {
   EXPECT_FALSE(host.core.report_due(host.now));
 }
 
+// Found by a simulated world in which a copy of a PREPARE and of its START came after the RELEASE,
+// and the job's next attempt was running: a task without devices has no token floor.
+TEST(Attempt, a_prepare_from_before_its_release_begins_nothing) {
+  Host host;
+  const Prepare order{.devices = {}, .claim_for = seconds(60), .tasks = 2};
+  host.tell(key, 5, order);
+  host.core.prepared(key, Done{});
+  ASSERT_TRUE(host.core.report_due(host.now));  // the second
+  EXPECT_EQ(names(host.tell(key, 5, Release{})), "release erase");
+  for (const std::uint64_t answers : {1U, 2U}) {
+    EXPECT_EQ(names(host.core.told({{"n1"}, key, {5}, order}, ReportNo{answers}, &spec, host.now)), "");
+  }
+  ASSERT_TRUE(host.core.report_due(host.now));  // the third says that it is gone
+  EXPECT_EQ(names(host.core.told({{"n1"}, key, {5}, order}, ReportNo{3}, &spec, host.now)), "write begin")
+      << "an answer to that is meant";
+}
+
 TEST(Attempt, of_an_agent_that_died_between_claim_and_floor_still_refuses_what_is_older) {
   Host host;
   host.prepare(key, 5, g0);

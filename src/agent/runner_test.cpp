@@ -86,7 +86,8 @@ struct Host {
     return near.done;
   }
   std::string tell(DutyKind kind) {
-    far.mail = {ServerTold{{{"n1"}, key, {5}, std::move(kind)}, ReportNo{1}, JobSpec{}}};
+    far.mail = {
+        ServerTold{{{"n1"}, key, {5}, std::move(kind)}, far.reports.back().number, JobSpec{}}};
     return step();
   }
   std::string prepare() {
