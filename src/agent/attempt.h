@@ -109,6 +109,7 @@ class AgentCore {
   Instant next_wake() const;
 
   const std::map<DeviceId, FencingToken>& floors() const { return floors_; }
+  FencingToken newest_token() const;  // of those, and of all claims
   const std::map<TaskKey, Claim>& claims() const { return claims_; }
   const NodeInventory& inventory() const { return inventory_; }
 

@@ -97,6 +97,13 @@ void AgentCore::extend_leases(Actions& actions) {
   }
 }
 
+FencingToken AgentCore::newest_token() const {
+  FencingToken newest;
+  for (const auto& [device, token] : floors_) newest = std::max(newest, token);
+  for (const auto& [key, claim] : claims_) newest = std::max(newest, claim.token);
+  return newest;
+}
+
 // A PREPARE that was on its way when its attempt was released comes too late. Tokens tell that of
 // devices; a task without any has no other mark.
 bool AgentCore::was_released_since(const TaskKey& key, ReportNo report) const {

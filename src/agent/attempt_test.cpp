@@ -79,10 +79,12 @@ TEST(Attempt, a_prepare_from_before_its_release_begins_nothing) {
   ASSERT_TRUE(host.core.report_due(host.now));  // the second
   EXPECT_EQ(names(host.tell(key, 5, Release{})), "release erase");
   for (const std::uint64_t answers : {1U, 2U}) {
-    EXPECT_EQ(names(host.core.told({{"n1"}, key, {5}, order}, ReportNo{answers}, &spec, host.now)), "");
+    EXPECT_EQ(names(host.core.told({{"n1"}, key, {5}, order}, ReportNo{answers}, &spec, host.now)),
+              "");
   }
   ASSERT_TRUE(host.core.report_due(host.now));  // the third says that it is gone
-  EXPECT_EQ(names(host.core.told({{"n1"}, key, {5}, order}, ReportNo{3}, &spec, host.now)), "write begin")
+  EXPECT_EQ(names(host.core.told({{"n1"}, key, {5}, order}, ReportNo{3}, &spec, host.now)),
+            "write begin")
       << "an answer to that is meant";
 }
 

@@ -30,7 +30,7 @@ void Runner::step() {
 void Runner::hear(const ServerMessage& message, Instant now) {
   if (std::holds_alternative<ServerConnected>(message)) {
     core_.connected();
-    ports_.server.introduce(core_.inventory());
+    ports_.server.introduce(core_.inventory(), core_.newest_token());
   } else if (std::holds_alternative<ServerDisconnected>(message)) {
     core_.disconnected();
     log_readers_.clear();

@@ -18,7 +18,7 @@ struct Far final : Server {
   std::vector<ServerMessage> take() override { return std::exchange(mail, {}); }
   void send(const Report& report) override { reports.push_back(report); }
   void send_log(std::uint64_t, const std::optional<LogPart>&) override {}
-  void introduce(const NodeInventory&) override {}
+  void introduce(const NodeInventory&, FencingToken) override {}
 
   std::vector<ServerMessage> mail;
   std::vector<Report> reports;

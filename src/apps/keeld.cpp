@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -129,6 +131,7 @@ int lead(Leader& leader, Inbox& inbox, Clock& clock, const std::atomic<bool>& st
   std::uint64_t alarms = 0;
   while (!stop) {
     const auto turn = leader.take_turn(clock.now() + look_up_at_least_every);
+    for (const std::string& notice : leader.take_notices()) say(notice);
     if (const auto now = leader.controller().alarms(); now > alarms) {
       say(std::to_string(now) + " alarms: agents have said what cannot be");
       alarms = now;
@@ -171,6 +174,25 @@ Kept open_all(const std::string& data, const Retention& retention) {
       std::to_string(recovered.loaded.jobs.size()) + " live jobs");
   return {std::move(lock),    std::move(token), std::move(store),
           std::move(records), std::move(files), std::move(recovered)};
+}
+
+// An older copy was put back: nothing that was given out after it is given out again.
+int mark_restored(const KeeldOptions& options) {
+  const std::string database = options.data + "/keel.db";
+  if (::access(database.c_str(), F_OK) != 0) {
+    say(database + ": " + std::strerror(errno) + "; put the copy there first");
+    return 1;
+  }
+  const auto lock = or_exit(hold_directory(options.data));
+  const auto store = or_exit(SqliteStore::open(database, {}));
+  const Store::Restored marked = or_exit(store->mark_restored());
+  std::printf(
+      "marked: %s was put back from an older copy. Tokens %llu to %llu count as given by what was "
+      "lost. Start keeld as usual; it places no job until all that was begun after the copy has "
+      "been heard of or has surely ended.\n",
+      options.data.c_str(), static_cast<unsigned long long>(marked.lost.after.value + 1),
+      static_cast<unsigned long long>(marked.lost.up_to.value));
+  return 0;
 }
 
 int serve(const KeeldOptions& options) {
@@ -234,5 +256,5 @@ int main(int argc, char** argv) {
   const auto options = parse_keeld_options(argc, argv);
   if (!options) return options.error();
   const Signals blocked;  // before the first thread
-  return serve(*options);
+  return options->restored ? mark_restored(*options) : serve(*options);
 }

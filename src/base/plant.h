@@ -45,8 +45,10 @@ enum class Plant : std::uint8_t {
   unclean_end_said_clean,
   // The store of the simulation.
   stale_epoch_obeyed,
+  tokens_given_again,
+  copy_trusted,
 };
-inline constexpr std::size_t plant_count = 31;
+inline constexpr std::size_t plant_count = 33;
 
 // The namespaces keep the two apart where both are linked into one program.
 #ifdef KEEL_PLANTS

@@ -7,6 +7,7 @@
 #include "base/plant.h"
 #include "core/launch.h"
 #include "core/reconcile.h"
+#include "model/limits.h"
 
 namespace keel {
 namespace {
@@ -29,7 +30,22 @@ Controller::Controller(const Policy& policy, Epoch epoch, const Loaded& loaded, 
     if (!is_terminal(job.state) && job.state != JobState::queued) ask_.insert(job.id);
   }
   state_.restore(loaded.seq, loaded.at,
-                 planted(Plant::restart_forgets_tokens) ? FencingToken{} : loaded.last_token);
+                 planted(Plant::restart_forgets_tokens) ? FencingToken{} : loaded.last_token,
+                 loaded.lost);
+  if (loaded.settling) settles_at_ = now + proof_of_loss(limits::grace_max, policy);
+}
+
+// All that was begun after the copy, and has not been heard of, is over by now.
+void Controller::settle() {
+  if (!settles_at_ || now_ < *settles_at_) return;
+  settles_at_.reset();
+  turn_.batch.settles = true;
+  for (const auto& [node, session] : sessions_) update_placeable(node);
+  std::vector<JobId> reserved;
+  for (const auto& [id, job] : state_.jobs()) {
+    if (job.state == JobState::reserved) reserved.push_back(id);
+  }
+  for (const JobId job : reserved) take_due_steps(job);
 }
 
 void Controller::drop_caches() {
@@ -50,6 +66,7 @@ Turn Controller::decide(Instant now, std::vector<Input> inputs, const Lookups& l
   }
   for (const JobId job : state_.take_woken(now_)) take_due_steps(job);
   notice_silence();
+  settle();
   schedule();
   ask_for_duties();
   finish_turn();
@@ -66,7 +83,7 @@ void Controller::note_absence(Instant now) {
 
 Instant Controller::next_wake() const {
   if (pass_unfinished_ || duty_cursor_) return state_.at();
-  Instant wake = state_.next_wake();
+  Instant wake = std::min(state_.next_wake(), settles_at_.value_or(never));
   if (!last_heard_.empty()) wake = std::min(wake, next_silence_check_);
   if (!sessions_.empty()) wake = std::min(wake, next_duty_round_);
   return wake;
@@ -117,7 +134,8 @@ void Controller::hear(const CancelInput& input, const Lookups& lookups) {
 void Controller::hear(const ReasonsInput& input, const Lookups&) {
   ReasonsAnswer reasons;
   for (const JobId job : input.jobs) {
-    const Reason why = why_waiting(state_, placeable_, now_, job);
+    Reason why = why_waiting(state_, placeable_, now_, job);
+    if (settles_at_ && why == Reason::fleet_not_heard) why = Reason::restored_lately;
     if (why != Reason::none) reasons.reasons.emplace_back(job, why);
   }
   std::ranges::sort(reasons.reasons);
@@ -200,7 +218,10 @@ void Controller::record(const NodeId& node, NodeEvent event) {
 
 void Controller::take_due_steps(JobId id) {
   while (const Job* job = state_.find(id)) {
-    auto step = next_step(*job, now_, policy_);
+    // It may have been launched after the copy was made that was put back: not void until then.
+    const bool kept = settles_at_ && job->state == JobState::reserved;
+    const Instant by = kept ? std::min(now_, job->claim_by - microseconds(1)) : now_;
+    auto step = next_step(*job, by, policy_);
     if (!step || (std::holds_alternative<Launched>(*step) && !is_heard(*job))) return;
     if (!record(id, *std::move(step))) return;
   }
@@ -216,8 +237,8 @@ bool Controller::is_heard(const Job& job) const {
 void Controller::update_placeable(const NodeId& node) {
   const auto session = sessions_.find(node);
   const Node* known = state_.find(node);
-  const bool fit = session != sessions_.end() && session->second.heard_in_full &&
-                   !session->second.has_strays && known != nullptr &&
+  const bool fit = !settles_at_ && session != sessions_.end() && session->second.heard_in_full &&
+                   !session->second.ahead && known != nullptr && known->foreign.empty() &&
                    known->state == NodeState::ready &&
                    known->inventory.condition == NodeCondition::fit;
   const bool changed = fit ? placeable_.insert(node).second : placeable_.erase(node) == 1;

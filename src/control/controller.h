@@ -73,12 +73,15 @@ class Controller {
   // Things that nobody could honestly have said, since the start. For an operator's alarm.
   std::uint64_t alarms() const { return alarms_; }
 
+  // What an operator should read, each line once.
+  std::vector<std::string> take_notices() { return std::exchange(notices_, {}); }
+
  private:
   struct Session {
     SessionNo number{};
     ReportNo last_report{};
     bool heard_in_full{};
-    bool has_strays{};
+    bool ahead{};  // it has seen tokens that this store never gave
   };
 
   void hear(const SubmitInput& input, const Lookups& lookups);
@@ -98,6 +101,7 @@ class Controller {
   void notice_silence();
   void silence_jobs_on(const NodeId& node);
   void lose(const NodeId& node);
+  void settle();
   void schedule();
   void reserve(const Decision& decision);
   void ask_for_duties();
@@ -125,6 +129,9 @@ class Controller {
   Instant next_duty_round_{};
   std::optional<JobId> duty_cursor_;
   std::uint64_t alarms_{};
+  std::vector<std::string> notices_;
+  // The store was put back: until then what was begun after the copy may run, and not be heard.
+  std::optional<Instant> settles_at_;
 
   // Of the turn under way.
   Instant now_{};

@@ -6,6 +6,7 @@
 #include "control/controller.h"
 #include "core/launch.h"
 #include "core/reconcile.h"
+#include "model/limits.h"
 
 namespace keel {
 namespace {
@@ -15,14 +16,6 @@ constexpr Duration silence_check_every = seconds(1);
 constexpr const char* another_agents_tasks =
     "the node still has tasks of another agent; start that one again, with its state directory, or "
     "wait until they have surely ended";
-
-// The shim of a node that cannot be heard has stopped its task by then: its lease, its grace and
-// the kill, on a clock that may run one per cent slow.
-Duration proof_of_loss(const Job& job, const Policy& policy) {
-  if (planted(Plant::silence_taken_for_loss)) return policy.silence;
-  const Duration bound = policy.disconnect_stop + job.grace + policy.kill_bound;
-  return bound + Duration{bound.us / 100};
-}
 
 }  // namespace
 
@@ -63,6 +56,14 @@ void Controller::hear(const AgentConnected& input, const Lookups&) {
   Session& session = sessions_[input.node];
   if (input.session <= session.number) return;  // overtaken by a newer connection
   session = {.number = input.session};
+  if (input.newest_token > state_.last_token()) {
+    session.ahead = true;
+    notices_.push_back("node " + input.node.name + " has seen token " +
+                       std::to_string(input.newest_token.value) + ", and the last one here is " +
+                       std::to_string(state_.last_token().value) +
+                       ": is this an older copy of the store? Nothing is placed there until keeld "
+                       "was run once with --restored");
+  }
   last_heard_.try_emplace(input.node, now_);  // leases grow by reports alone
   update_placeable(input.node);
   const Node* node = state_.find(input.node);
@@ -109,9 +110,8 @@ void Controller::hear_in_full(const AgentReported& input, Session& session) {
     take_due_steps(fact.job);
   }
   session.heard_in_full = true;
-  // Something runs there that no claim tells of: on which devices, nobody knows.
-  session.has_strays = std::ranges::any_of(
-      input.report.tasks, [](const TaskReport& task) { return task.token == FencingToken{}; });
+  // On which devices they are, nobody knows.
+  if (told.foreign != state_.find(node)->foreign) record(node, ForeignSeen{told.foreign});
   update_placeable(node);
   const auto on_node = state_.jobs_on(node);
   for (const auto& [job, count] : on_node) {
@@ -175,9 +175,11 @@ void Controller::silence_jobs_on(const NodeId& node) {
 void Controller::lose(const NodeId& node) {
   const Duration silent = now_ - last_heard_[node];
   const auto on_node = state_.jobs_on(node);
+  const bool foreign = !state_.find(node)->foreign.empty();
+  if (foreign && silent >= proof_of_loss(limits::grace_max, policy_)) record(node, ForeignSeen{});
   for (const auto& [id, count] : on_node) {
     const Job& job = *state_.find(id);
-    if (job.state == JobState::reserved || silent < proof_of_loss(job, policy_)) continue;
+    if (job.state == JobState::reserved || silent < proof_of_loss(job.grace, policy_)) continue;
     for (const JobFact& fact : facts_of_loss(job, node)) record(fact.job, fact.event);
     take_due_steps(id);
   }

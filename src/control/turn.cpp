@@ -89,7 +89,7 @@ Result<Done, StoreError> Leader::draw_ids(std::size_t count, std::vector<JobId>&
 }
 
 Result<Done, StoreError> Leader::write() {
-  if (decided_->batch.events.empty()) return confirm_leadership();
+  if (decided_->batch.events.empty() && !decided_->batch.settles) return confirm_leadership();
   const auto seq = ports_.store.append(epoch_, decided_->after, decided_->batch);
   confirm_at_ = ports_.clock.now() + confirm_every;
   if (seq) return Done{};

@@ -46,6 +46,7 @@ class Leader {
   Instant next_wake() const { return std::min(controller_.next_wake(), confirm_at_); }
 
   const Controller& controller() const { return controller_; }
+  std::vector<std::string> take_notices() { return controller_.take_notices(); }
 
   // For tests, between two turns. Specs stay: reading one again is a question to the store.
   void drop_caches() { controller_.drop_caches(); }

@@ -5,6 +5,7 @@ namespace {
 
 // Whether a job is passed over without stopping those behind it, and why.
 Reason passed_over(const Job& job, const State& state, Instant now) {
+  if (state.runs_unknown(job.id)) return Reason::runs_unknown;
   if (job.not_before > now) return Reason::backing_off;
   return never_fits(job.shape, state);
 }

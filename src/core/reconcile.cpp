@@ -35,11 +35,14 @@ void facts_of(const TaskReport& report, const Job& job, const Task& task, Instan
       if (task.state == TaskState::reserved) say(TaskPrepared{report.token, rank});
       return;
     case TaskPhase::running:
+      // Of a store that was put back to before it heard so.
+      if (task.state == TaskState::reserved) say(TaskPrepared{report.token, rank});
       if (task.state == TaskState::prepared) say(TaskStarted{report.token, rank});
       return;
     case TaskPhase::ended:
     case TaskPhase::settled:
       if (job.state == JobState::reserved) {  // the agent gave the claim up by itself
+        if (!report.exit.clean) return;  // or it ran, and the store was put back to before that
         say(Voided{report.token, Reason::claim_expired, next_try(job, now, policy)});
         return;
       }
@@ -65,6 +68,26 @@ void facts_of(const TaskReport& report, const Job& job, const Task& task, Instan
       return;
   }
   check(false, "every phase tells its facts");
+}
+
+bool is_live(const TaskReport& report) {
+  switch (report.phase) {
+    case TaskPhase::preparing:
+    case TaskPhase::prepared:
+    case TaskPhase::running: return true;
+    case TaskPhase::ended: return !report.exit.clean;
+    case TaskPhase::settled:
+    case TaskPhase::refused: return false;
+  }
+  check(false, "every phase is live or not");
+  return {};
+}
+
+// Nothing is done to what runs by a token that we do not know. What has no token has no claim, and
+// its agent stops it by itself.
+bool is_foreign(const TaskReport& report, const State& state) {
+  if (report.token == FencingToken{}) return true;
+  return !state.was_given(report.token) && is_live(report);
 }
 
 // What to do about a task that nobody wants there.
@@ -121,10 +144,15 @@ Told facts_told(const NodeId& node, const Report& report, const State& state, In
   Told told;
   std::set<TaskKey> heard;
   for (const TaskReport& task : report.tasks) {
+    if (task.token > state.last_token()) told.alarms.push_back(task.key);
+    if (is_foreign(task, state)) {
+      told.foreign.push_back({task.key, task.token});
+      // What has no claim may be ours all the same; what has a token of its own is not.
+      if (task.token == FencingToken{}) heard.insert(task.key);
+      continue;
+    }
     heard.insert(task.key);
-    if (task.token > state.last_token()) {
-      told.alarms.push_back(task.key);
-    } else if (const Task* ours = wanted(state, node, task)) {
+    if (const Task* ours = wanted(state, node, task)) {
       facts_of(task, *state.find(task.key.job), *ours, now, policy, told.facts);
     }
   }
@@ -142,13 +170,16 @@ Told facts_told(const NodeId& node, const Report& report, const State& state, In
 std::vector<Duty> orders_due(const NodeId& node, const Report& report, const State& state) {
   std::vector<Duty> orders;
   for (const TaskReport& task : report.tasks) {
-    // A token from the future is an alarm, and nothing is done to what holds it. What has no token
-    // has no claim, and its agent stops it by itself.
-    const bool foreign = task.token == FencingToken{} || task.token > state.last_token();
-    if (foreign || wanted(state, node, task) != nullptr) continue;
+    if (is_foreign(task, state) || wanted(state, node, task) != nullptr) continue;
     orders.push_back({node, task.key, task.token, order_for(task, state)});
   }
   return orders;
+}
+
+Duration proof_of_loss(Duration grace, const Policy& policy) {
+  if (planted(Plant::silence_taken_for_loss)) return policy.silence;
+  const Duration bound = policy.disconnect_stop + grace + policy.kill_bound;
+  return bound + Duration{bound.us / 100};
 }
 
 std::vector<JobFact> facts_of_loss(const Job& job, const NodeId& node) {

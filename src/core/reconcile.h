@@ -13,8 +13,9 @@
 namespace keel {
 
 struct Told {
-  std::vector<JobFact> facts;   // in order; those that lifecycle calls stale are old news
-  std::vector<TaskKey> alarms;  // reported with a token that was never given
+  std::vector<JobFact> facts;        // in order; those that lifecycle calls stale are old news
+  std::vector<TaskKey> alarms;       // reported with a token that cannot have been given
+  std::vector<ForeignTask> foreign;  // all that run there and are none of ours; in ascending order
 };
 
 // Every reported task against every wanted one, and the wanted ones that the report leaves out.
@@ -24,6 +25,10 @@ Told facts_told(const NodeId& node, const Report& report, const State& state, In
 
 // Stop or release each reported task that nobody wants there; asked after the facts were applied.
 std::vector<Duty> orders_due(const NodeId& node, const Report& report, const State& state);
+
+// The shim of a node that cannot be heard has stopped its task by then: its lease, its grace and
+// the kill, on a clock that may run one per cent slow.
+Duration proof_of_loss(Duration grace, const Policy& policy);
 
 // What follows for `job` from the proof that `node` is gone and its tasks with it.
 std::vector<JobFact> facts_of_loss(const Job& job, const NodeId& node);

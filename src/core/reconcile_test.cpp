@@ -74,6 +74,8 @@ struct Row {
 const Row table[] = {
     {JobState::reserved, saying(preparing), "", ""},
     {JobState::reserved, saying(prepared), "TaskPrepared", ""},
+    {JobState::reserved, saying(running), "TaskPrepared", ""},  // the store was put back
+    {JobState::reserved, saying(ended, token, {.clean = false}), "", ""},
     {JobState::reserved, saying(refused), "Voided", ""},
     {JobState::reserved, saying(ended), "Voided", ""},
     {JobState::reserved, silent, "", ""},
@@ -119,6 +121,35 @@ TEST(Reconcile, a_token_that_was_never_given_is_an_alarm_and_nothing_is_done_to_
   const Report report = saying(running, {6});
   EXPECT_EQ(facts_told(n1, report, state, Instant{20}, policy).alarms.size(), 1U);
   EXPECT_EQ(orders(state, report), "");
+}
+
+// The store was put back from a copy that was made after token 5.
+TEST(Reconcile, what_was_given_after_the_copy_is_foreign_as_long_as_it_lives) {
+  State state = world(JobState::running);
+  state.restore(state.seq(), state.at(), {100}, {{token, {100}}});
+  struct Case {
+    TaskPhase phase;
+    bool clean;
+    bool foreign;
+    const char* orders;
+  };
+  for (const Case& one :
+       {Case{preparing, true, true, ""}, Case{prepared, true, true, ""},
+        Case{running, true, true, ""}, Case{ended, false, true, ""},
+        Case{ended, true, false, "release"}, Case{settled, true, false, "release"},
+        Case{refused, true, false, "release"}}) {
+    const Report report = saying(one.phase, {60}, {.clean = one.clean});
+    const Told told = facts_told(n1, report, state, Instant{20}, policy);
+    EXPECT_EQ(told.foreign.size(), one.foreign ? 1U : 0U) << print(one.phase);
+    EXPECT_TRUE(told.alarms.empty());
+    EXPECT_EQ(orders(state, report), one.orders) << print(one.phase);
+    // Its key is that of our own attempt, of which nothing is there.
+    EXPECT_EQ(facts(state, report), one.foreign ? "TaskEnded" : "") << print(one.phase);
+  }
+  EXPECT_TRUE(state.was_given(token));
+  EXPECT_FALSE(state.was_given({6}));
+  EXPECT_FALSE(state.was_given({100}));
+  EXPECT_FALSE(state.was_given({101}));
 }
 
 TEST(Reconcile, a_task_of_an_unknown_job_is_stopped_and_released) {

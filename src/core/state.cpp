@@ -74,20 +74,38 @@ void State::restore(Node node) {
   check(seq_.value == 0, "recovery comes before events");
   const NodeId id = node.inventory.id;
   uses_[id];
+  move_foreign(node, true);
   nodes_.emplace(id, std::move(node));
 }
 
-void State::restore(Seq seq, Instant at, FencingToken last_token) {
+void State::restore(Seq seq, Instant at, FencingToken last_token, std::vector<LostTokens> lost) {
   seq_ = seq;
   at_ = at;
   last_token_ = last_token;
+  lost_ = std::move(lost);
+}
+
+bool State::was_given(FencingToken token) const {
+  return token <= last_token_ && std::ranges::none_of(lost_, [&](const LostTokens& lost) {
+           return lost.after < token && token <= lost.up_to;
+         });
+}
+
+void State::move_foreign(const Node& node, bool seen) {
+  for (const ForeignTask& task : node.foreign) {
+    if (seen) {
+      ++foreign_jobs_[task.key.job];
+    } else if (--foreign_jobs_.at(task.key.job) == 0) {
+      foreign_jobs_.erase(task.key.job);
+    }
+  }
 }
 
 State State::rebuilt() const {
   State fresh;
   for (const auto& [id, node] : nodes_) fresh.restore(node);
   for (const auto& [id, job] : jobs_) fresh.restore(job);
-  fresh.restore(seq_, at_, last_token_);
+  fresh.restore(seq_, at_, last_token_, lost_);
   fresh.schedule_version_ = schedule_version_;
   fresh.woken_ = woken_;
   // No job tells whether its wake was given.
@@ -150,6 +168,12 @@ void State::apply(Instant at, const NodeFact& fact) {
   }
   const auto node = nodes_.find(fact.node);
   check(node != nodes_.end(), "a node is reported before anything is said of it");
+  if (const auto* seen = std::get_if<ForeignSeen>(&fact.event)) {
+    move_foreign(node->second, false);
+    node->second.foreign = seen->tasks;
+    move_foreign(node->second, true);
+    return;
+  }
   const bool silent = std::holds_alternative<NodeSilenced>(fact.event);
   node->second.state = silent ? NodeState::unreachable : NodeState::ready;
   node->second.since = at;

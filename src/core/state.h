@@ -41,7 +41,7 @@ class State {
   // Adds what recovery read. Only before the first event.
   void restore(Job job);
   void restore(Node node);
-  void restore(Seq seq, Instant at, FencingToken last_token);
+  void restore(Seq seq, Instant at, FencingToken last_token, std::vector<LostTokens> lost = {});
 
   // The same state with every index made anew from the jobs and nodes: what a test compares.
   State rebuilt() const;
@@ -83,6 +83,12 @@ class State {
   Instant at() const { return at_; }
   FencingToken last_token() const { return last_token_; }
 
+  // False for tokens that this store never gave, or whose reservations it has forgotten.
+  bool was_given(FencingToken token) const;
+
+  // Whether a foreign task of this job runs somewhere: no attempt of ours may run beside it.
+  bool runs_unknown(JobId job) const { return foreign_jobs_.contains(job); }
+
  private:
   // The tasks of a job that one event may change: [first, last).
   struct Span {
@@ -103,6 +109,7 @@ class State {
   void move_devices(const Job& job, std::uint32_t rank, bool taken);
   void drop_wake(Wake wake, Instant now);
   void log_one(Instant at);
+  void move_foreign(const Node& node, bool seen);
 
   std::map<JobId, Job> jobs_;
   std::map<NodeId, Node> nodes_;
@@ -116,6 +123,8 @@ class State {
   Seq seq_{};
   Instant at_{};
   FencingToken last_token_{};
+  std::vector<LostTokens> lost_;
+  std::map<JobId, std::uint32_t> foreign_jobs_;  // how many foreign tasks of each
 };
 
 // When `job` may need a decision without anybody speaking; `never` where it waits for others only.

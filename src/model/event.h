@@ -141,7 +141,11 @@ struct NodeSilenced {
 struct NodeHeard {
   friend bool operator==(NodeHeard, NodeHeard) = default;
 };
-using NodeEvent = std::variant<NodeReported, NodeSilenced, NodeHeard>;
+struct ForeignSeen {  // all foreign tasks of the node; none: they are over
+  std::vector<ForeignTask> tasks{};
+  friend bool operator==(const ForeignSeen&, const ForeignSeen&) = default;
+};
+using NodeEvent = std::variant<NodeReported, NodeSilenced, NodeHeard, ForeignSeen>;
 
 struct JobFact {
   JobId job;

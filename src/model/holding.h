@@ -22,4 +22,12 @@ struct HoldingChange {
   friend bool operator==(const HoldingChange&, const HoldingChange&) = default;
 };
 
+// Tokens that may have been given after the copy was made from which the store was put back: what
+// was done with them is not known.
+struct LostTokens {
+  FencingToken after;
+  FencingToken up_to;  // the last of them
+  friend bool operator==(const LostTokens&, const LostTokens&) = default;
+};
+
 }  // namespace keel

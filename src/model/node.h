@@ -52,10 +52,19 @@ enum class NodeState : std::uint8_t {
 };
 std::string_view print(NodeState state);
 
+// A task that runs on a host though this control plane never gave it this token: begun after the
+// copy was made from which the store was put back, or (token 0) without a claim on the host's disk.
+struct ForeignTask {
+  TaskKey key;
+  FencingToken token;
+  friend auto operator<=>(const ForeignTask&, const ForeignTask&) = default;
+};
+
 struct Node {
   NodeInventory inventory{};
   NodeState state{};
   Instant since{};
+  std::vector<ForeignTask> foreign{};  // in ascending order; nothing is placed beside them
   friend bool operator==(const Node&, const Node&) = default;
 };
 

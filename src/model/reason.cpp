@@ -30,6 +30,8 @@ std::string_view print(Reason reason) {
     case Reason::canceled_by_user: return "canceled_by_user";
     case Reason::preempted: return "preempted";
     case Reason::retries_exhausted: return "retries_exhausted";
+    case Reason::restored_lately: return "restored_lately";
+    case Reason::runs_unknown: return "runs_unknown";
   }
   check(false, "every reason has a word");
   return {};
@@ -66,6 +68,10 @@ std::string_view describe(Reason reason) {
     case Reason::preempted: return "It was preempted.";
     case Reason::retries_exhausted:
       return "The platform failed it too often; see its events for each attempt's end.";
+    case Reason::restored_lately:
+      return "The store was put back from an older copy: what was begun after it must be over first.";
+    case Reason::runs_unknown:
+      return "An attempt of it that the store has forgotten still runs; `keel nodes` shows where.";
   }
   check(false, "every reason is described");
   return {};

@@ -37,8 +37,12 @@ enum class Reason : std::uint8_t {
   canceled_by_user,
   preempted,
   retries_exhausted,  // of the infrastructure kind: the platform gave up
+
+  // A queued job waits because, after an older copy of the store was put back,…
+  restored_lately,  // what was begun after the copy may still run, unheard
+  runs_unknown,     // an attempt of it that the copy does not know still runs
 };
-inline constexpr std::size_t reason_count = 24;
+inline constexpr std::size_t reason_count = 26;
 
 // The word by which API, CLI and docs name it ("no_free_gpus").
 std::string_view print(Reason reason);

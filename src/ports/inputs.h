@@ -38,6 +38,7 @@ struct AgentConnected {
   NodeId node;
   SessionNo session;  // higher than that of every earlier connection of this process
   NodeInventory inventory{};
+  FencingToken newest_token{};  // the highest that was ever seen there
 };
 struct AgentReported {
   NodeId node;

@@ -59,7 +59,7 @@ class Server {
   virtual void send_log(std::uint64_t request, const std::optional<LogPart>& part) = 0;
 
   // What a new connection begins with.
-  virtual void introduce(const NodeInventory& inventory) = 0;
+  virtual void introduce(const NodeInventory& inventory, FencingToken newest) = 0;
 };
 
 // Fetches a task's files and makes it ready, aside. The outcome of each order is given once.

@@ -65,6 +65,7 @@ struct Batch {
   std::vector<Node> nodes{};                        // likewise
   std::vector<HoldingChange> holdings{};            // in order
   FencingToken last_token;                          // as it is afterwards; never goes down
+  bool settles{};                                   // what was lost by mark_restored() is over
 };
 
 // What recovery starts from.
@@ -75,7 +76,13 @@ struct Loaded {
   std::vector<Job> jobs{};          // those that need memory, in ascending order of id
   std::vector<Node> nodes{};        // in ascending order of id
   std::vector<Holding> holdings{};  // in ascending order of device
+  std::vector<LostTokens> lost{};   // in ascending order
+  bool settling{};                  // a batch that `settles` has not come since mark_restored()
 };
+
+// How far mark_restored() goes: at a thousand reservations a second, 35 years.
+inline constexpr std::uint64_t tokens_skipped = std::uint64_t{1} << 40;
+inline constexpr std::uint64_t epochs_skipped = std::uint64_t{1} << 20;
 
 // True where a restart has to know the job: it is not terminal, or one of its tasks is not settled.
 inline bool needs_memory(const Job& job) {
@@ -91,6 +98,15 @@ class Store {
   // Becomes the leader: raises the stored epoch by one, durably, and gives it. Every append with a
   // lower epoch answers `fenced` from then on.
   virtual Result<Epoch, StoreError> take_over() = 0;
+
+  // To be called once where an older copy of the store was put back, before anybody leads by it.
+  // What the store gave out after the copy was made it will not give out again: epoch and last
+  // token are raised, durably, by more than can have been given, and those tokens are `lost`.
+  struct Restored {
+    Epoch epoch;
+    LostTokens lost;
+  };
+  virtual Result<Restored, StoreError> mark_restored() = 0;
 
   // Whether `epoch` still leads: `fenced` where it does not. Reads only.
   virtual Result<Done, StoreError> confirm(Epoch epoch) = 0;

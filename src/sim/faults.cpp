@@ -28,6 +28,7 @@ constexpr std::array<Kind, fault_count> kinds{{
     {"store_unavailable", 50'000},
     {"commit_unknown", 10'000},
     {"clock_jumps", 500'000},
+    {"store_put_back", 2'000},
     {"agent_killed", 2'000},
     {"agent_killed_before_write", 20'000},
     {"agent_killed_after_write", 20'000},

@@ -30,6 +30,7 @@ enum class Fault : std::uint8_t {
   store_unavailable,
   commit_unknown,  // written or not, the store does not say
   clock_jumps,     // the wall clock, seen by a new start
+  store_put_back,  // from a copy made earlier, and marked as such
 
   // Hosts.
   agent_killed,
@@ -49,7 +50,7 @@ enum class Fault : std::uint8_t {
   request_repeated,  // by impatience, with the same key
   answer_lost,
 };
-inline constexpr std::size_t fault_count = 30;
+inline constexpr std::size_t fault_count = 31;
 
 std::string_view name_of(Fault fault);
 

@@ -195,10 +195,10 @@ void Host::hear(ServerMessage message) {
 
 std::vector<ServerMessage> Host::take() { return std::exchange(mail_, {}); }
 
-void Host::introduce(const NodeInventory& inventory) {
+void Host::introduce(const NodeInventory& inventory, FencingToken newest) {
   if (!connection_) return;
-  world_.network.to_plane(connection_, [connection = connection_, inventory] {
-    connection->plane->hello(connection, inventory);
+  world_.network.to_plane(connection_, [connection = connection_, inventory, newest] {
+    connection->plane->hello(connection, inventory, newest);
   });
 }
 

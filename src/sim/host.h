@@ -87,7 +87,7 @@ class Host final : public Server, public Runtime, public Claims {
   std::vector<ServerMessage> take() override;
   void send(const Report& report) override;
   void send_log(std::uint64_t, const std::optional<LogPart>&) override {}
-  void introduce(const NodeInventory& inventory) override;
+  void introduce(const NodeInventory& inventory, FencingToken newest) override;
 
   // Runtime.
   Result<Done, RuntimeError> prepare(const PrepareOrder& order) override;

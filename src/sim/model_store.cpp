@@ -130,6 +130,16 @@ Result<Epoch, StoreError> ModelStore::take_over() {
   return rows_->epoch;
 }
 
+Result<Store::Restored, StoreError> ModelStore::mark_restored() {
+  const std::lock_guard lock(rows_->mutex);
+  const FencingToken after = rows_->last_token;
+  rows_->epoch.value += epochs_skipped;
+  if (!planted(Plant::tokens_given_again)) rows_->last_token.value += tokens_skipped;
+  rows_->lost.push_back({after, rows_->last_token});
+  rows_->settling = !planted(Plant::copy_trusted);
+  return Restored{rows_->epoch, rows_->lost.back()};
+}
+
 Result<Done, StoreError> ModelStore::confirm(Epoch epoch) {
   const std::lock_guard lock(rows_->mutex);
   if (epoch == rows_->epoch && epoch != Epoch{}) return Done{};
@@ -145,7 +155,9 @@ Result<Loaded, StoreError> ModelStore::load() {
                 .last_token = rows_->last_token,
                 .jobs = std::move(jobs),
                 .nodes = values_of(rows_->nodes),
-                .holdings = values_of(rows_->holdings)};
+                .holdings = values_of(rows_->holdings),
+                .lost = rows_->lost,
+                .settling = rows_->settling};
 }
 
 Result<Seq, StoreError> ModelStore::append(Epoch epoch, Seq after, const Batch& batch) {
@@ -172,6 +184,7 @@ Result<Seq, StoreError> ModelStore::append(Epoch epoch, Seq after, const Batch& 
   rows_->cut = cut_after(rows_->cut, last_seq(*rows_), batch.events.size(), retention_);
   rows_->holdings = std::move(held);
   rows_->last_token = batch.last_token;
+  if (batch.settles) rows_->settling = false;
   return last_seq(*rows_);
 }
 

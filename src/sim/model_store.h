@@ -13,11 +13,12 @@
 
 namespace keel {
 
-// What a disk would hold. Several stores and records may share one; each call is one transaction.
-struct ModelRows {
-  std::mutex mutex;
+// What a disk would hold.
+struct ModelContents {
   Epoch epoch;
   FencingToken last_token;
+  std::vector<LostTokens> lost;
+  bool settling{};
   std::vector<StoredEvent> events;  // events[i].seq is i + 1; nothing is forgotten here
   std::map<JobId, Seq> last_events;
   Seq cut;  // what is behind it is no longer told, but of jobs that are not over
@@ -28,12 +29,18 @@ struct ModelRows {
   std::map<DeviceId, Holding> holdings;
 };
 
+// Several stores and records may share one; each call is one transaction.
+struct ModelRows : ModelContents {
+  std::mutex mutex;
+};
+
 class ModelStore final : public Store {
  public:
   explicit ModelStore(std::shared_ptr<ModelRows> rows, const Retention& retention = {})
       : rows_(std::move(rows)), retention_(retention) {}
 
   Result<Epoch, StoreError> take_over() override;
+  Result<Restored, StoreError> mark_restored() override;
   Result<Done, StoreError> confirm(Epoch epoch) override;
   Result<Loaded, StoreError> load() override;
   Result<Seq, StoreError> append(Epoch epoch, Seq after, const Batch& batch) override;

@@ -144,9 +144,12 @@ void People::cancel(std::size_t wish) {
           return CancelInput{ticket, one.job};
         },
         [this, wish](const AnswerKind& answer) {
+          Wish& done = wishes_.at(wish);
+          // The store was put back to before it was submitted.
+          const bool gone = std::holds_alternative<NoSuchJob>(answer) && world_.put_back > 0;
+          if (gone && std::exchange(done.cancels, false)) --waiting_;
           const auto* canceled = std::get_if<CancelAnswer>(&answer);
           if (canceled == nullptr) return;
-          Wish& done = wishes_.at(wish);
           world_.checkers.promises.canceled(canceled->job, canceled->state);
           world_.say(done.key.user, print(done.job) + " is " + std::string(print(canceled->state)));
           if (std::exchange(done.cancels, false)) --waiting_;

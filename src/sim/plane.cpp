@@ -121,7 +121,8 @@ std::vector<Input> Plane::take(std::size_t max, Instant) {
 }
 
 // As AgentSessions does it: one session for each node, of one agent.
-void Plane::hello(const std::shared_ptr<Connection>& connection, const NodeInventory& inventory) {
+void Plane::hello(const std::shared_ptr<Connection>& connection, const NodeInventory& inventory,
+                  FencingToken newest) {
   const NodeId& node = inventory.id;
   const auto before = session_of_.find(node);
   const bool another = before != session_of_.end() && agent_of_[node] != inventory.agent_id;
@@ -138,7 +139,7 @@ void Plane::hello(const std::shared_ptr<Connection>& connection, const NodeInven
   sessions_[last_session_] = connection;
   session_of_[node] = last_session_;
   agent_of_[node] = inventory.agent_id;
-  queue_.push_back(AgentConnected{node, last_session_, inventory});
+  queue_.push_back(AgentConnected{node, last_session_, inventory, newest});
   wake(world_.agenda.now());
 }
 
@@ -172,8 +173,11 @@ void Plane::answer(Answer answer) {
   const Answered answered = std::move(asking->second);
   asking_.erase(asking);
   if (world_.faults.strikes(Fault::answer_lost)) return;
+  // What was promised before the store was put back is promised no more.
   world_.agenda.after(world_.network.latency(),
-                      [answered, kind = std::move(answer.kind)] { answered(kind); });
+                      [this, answered, kind = std::move(answer.kind), then = world_.put_back] {
+                        if (then == world_.put_back) answered(kind);
+                      });
 }
 
 void Plane::speak(SessionNo session, ServerMessage message) {
@@ -227,7 +231,7 @@ void Plane::tell(const Batch& batch) {
     if (const auto* fact = std::get_if<JobFact>(&event.fact)) {
       world_.say(name_, print(fact->job) + " " + std::string(name_of(fact->event)));
     } else if (const auto* node = std::get_if<NodeFact>(&event.fact)) {
-      constexpr std::array words{"reported", "silenced", "heard"};
+      constexpr std::array words{"reported", "silenced", "heard", "foreign tasks seen"};
       world_.say(name_, node->node.name + " " + words.at(node->event.index()));
     }
   }

@@ -36,7 +36,8 @@ class Plane final : public Inputs, public Callers, public Agents, public Ids, pu
   const Controller& controller() const { return leader_->controller(); }
 
   // What arrives from hosts. A plane that does not lead hangs up.
-  void hello(const std::shared_ptr<Connection>& connection, const NodeInventory& inventory);
+  void hello(const std::shared_ptr<Connection>& connection, const NodeInventory& inventory,
+             FencingToken newest);
   void report(const std::shared_ptr<Connection>& connection, const Report& report);
   void disconnected(const Connection& connection);
 
@@ -57,6 +58,7 @@ class Plane final : public Inputs, public Callers, public Agents, public Ids, pu
   JobId next_job(Instant now) override;
 
   // Store: the shared rows, and what can go wrong on the way to them.
+  Result<Restored, StoreError> mark_restored() override { return store_.mark_restored(); }
   Result<Epoch, StoreError> take_over() override { return store_.take_over(); }
   Result<Done, StoreError> confirm(Epoch epoch) override { return store_.confirm(epoch); }
   Result<Loaded, StoreError> load() override { return store_.load(); }

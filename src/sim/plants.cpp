@@ -55,6 +55,10 @@ constexpr std::array<PlantKind, plant_count - 1> kinds{{
     {unclean_end_said_clean, "unclean_end_said_clean",
      "a shim that could not kill says that nothing is left"},
     {stale_epoch_obeyed, "stale_epoch_obeyed", "the store takes the write of an old leader"},
+    {tokens_given_again, "tokens_given_again",
+     "a store that was put back gives fencing tokens out again"},
+    {copy_trusted, "copy_trusted",
+     "a store that was put back waits for nothing that was begun after the copy"},
 }};
 
 }  // namespace

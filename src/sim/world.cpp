@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "sim/checkers/violation.h"
 #include "sim/host.h"
 #include "sim/people.h"
@@ -78,6 +79,7 @@ void World::look_after_planes() {
     if (faults.strikes(Fault::plane_killed)) plane->kill();
     if (faults.strikes(Fault::plane_paused)) plane->pause(seconds(chance.between(1, 600)));
   }
+  look_after_store();
   const auto any = static_cast<std::size_t>(chance.between(0, shape.planes - 1));
   if (leading() == nullptr ? faults.healed() || chance.one_in(5)
                            : faults.strikes(Fault::takeover)) {
@@ -93,6 +95,20 @@ void World::look_after_planes() {
     if (faults.strikes(Fault::shim_killed)) host->kill_a_shim();
   }
   agenda.after(look_after_every, [this] { look_after_planes(); });
+}
+
+// Somebody copies the store now and then; and somebody puts the copy back, with all keelds ended,
+// and says so.
+void World::look_after_store() {
+  if (!faults.has(Fault::store_put_back)) return;
+  if (chance.one_in(200)) copy_.emplace(*rows, checkers.jobs, checkers.promises);
+  if (!copy_ || !faults.strikes(Fault::store_put_back)) return;
+  for (const auto& plane : planes) plane->kill();
+  ++put_back;
+  say("world", "the store is put back");
+  static_cast<ModelContents&>(*rows) = copy_->rows;
+  check(ModelStore(rows).mark_restored().has_value(), "the obvious store can be marked");
+  checkers.put_back(copy_->jobs, copy_->promises, *rows);
 }
 
 void World::play(Instant end) {

@@ -73,11 +73,20 @@ class World {
   std::vector<std::unique_ptr<Plane>> planes;
   std::vector<std::unique_ptr<Host>> hosts;
   std::unique_ptr<People> people;
-  std::uint64_t terms{};  // of leadership, so far
+  std::uint64_t terms{};     // of leadership, so far
+  std::uint64_t put_back{};  // how often the store was, from an older copy
 
  private:
+  // What somebody has copied, and what was true then.
+  struct Copy {
+    ModelContents rows;
+    JobChecker jobs;
+    PromiseChecker promises;
+  };
+  std::optional<Copy> copy_;
   std::optional<Random> cache_chance_;  // of its own, so that all else stays as it was
   void look_after_planes();
+  void look_after_store();
   void play(Instant end);
   void judge();
 };

@@ -92,6 +92,10 @@ struct EventWriter {
   }
   void operator()(const NodeSilenced&) const { sent.mutable_node_silenced(); }
   void operator()(const NodeHeard&) const { sent.mutable_node_heard(); }
+  void operator()(const ForeignSeen& event) const {
+    pb::ForeignSeen& to = *sent.mutable_foreign_seen();
+    for (const ForeignTask& task : event.tasks) *to.add_tasks() = foreign_to_pb(task);
+  }
 };
 
 Result<JobEvent, BadBytes> submitted_from(const pb::Submitted& sent) {
@@ -186,7 +190,8 @@ Result<JobEvent, BadBytes> job_event_from(const pb::Event& sent) {
     case pb::Event::kCanceled: return JobEvent{Canceled{}};
     case pb::Event::kNodeReported:
     case pb::Event::kNodeSilenced:
-    case pb::Event::kNodeHeard: return bad("Event.event", "a node's, but its subject is a job");
+    case pb::Event::kNodeHeard:
+    case pb::Event::kForeignSeen: return bad("Event.event", "a node's, but its subject is a job");
     case pb::Event::EVENT_NOT_SET: break;
   }
   return bad("Event.event", "missing, or of a kind that is not known here");
@@ -200,6 +205,10 @@ Result<NodeEvent, BadBytes> node_event_from(const pb::Event& sent) {
     }
     case pb::Event::kNodeSilenced: return NodeEvent{NodeSilenced{}};
     case pb::Event::kNodeHeard: return NodeEvent{NodeHeard{}};
+    case pb::Event::kForeignSeen: {
+      TRY(tasks, foreign_from(sent.foreign_seen().tasks(), "ForeignSeen.tasks"));
+      return NodeEvent{ForeignSeen{std::move(tasks)}};
+    }
     case pb::Event::EVENT_NOT_SET:
       return bad("Event.event", "missing, or of a kind that is not known here");
     default: return bad("Event.event", "a job's, but its subject is a node");

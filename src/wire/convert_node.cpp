@@ -76,11 +76,31 @@ Result<NodeInventory, BadBytes> from_pb(const pb::NodeInventory& sent) {
   return inventory;
 }
 
+pb::ForeignTask foreign_to_pb(const ForeignTask& task) {
+  pb::ForeignTask sent;
+  sent.set_job(print(task.key.job));
+  sent.set_attempt(task.key.attempt.value);
+  sent.set_task(task.key.task);
+  sent.set_token(task.token.value);
+  return sent;
+}
+
+Result<std::vector<ForeignTask>, BadBytes> foreign_from(
+    const google::protobuf::RepeatedPtrField<pb::ForeignTask>& sent, std::string_view field) {
+  std::vector<ForeignTask> tasks;
+  for (const pb::ForeignTask& task : sent) {
+    TRY(job, job_from(task.job(), std::string(field) + ".job"));
+    tasks.push_back({{job, {task.attempt()}, task.task()}, {task.token()}});
+  }
+  return tasks;
+}
+
 pb::Node to_pb(const Node& node) {
   pb::Node sent;
   *sent.mutable_inventory() = to_pb(node.inventory);
   sent.set_state(static_cast<pb::NodeState>(static_cast<int>(node.state) + 1));
   sent.set_since_us(node.since.us);
+  for (const ForeignTask& task : node.foreign) *sent.add_foreign() = foreign_to_pb(task);
   return sent;
 }
 
@@ -88,9 +108,11 @@ Result<Node, BadBytes> from_pb(const pb::Node& sent) {
   constexpr int last = static_cast<int>(NodeState::unreachable);
   TRY(inventory, from_pb(sent.inventory()));
   TRY(state, enumerator_from(sent.state(), last, "Node.state"));
+  TRY(foreign, foreign_from(sent.foreign(), "Node.foreign"));
   return Node{.inventory = std::move(inventory),
               .state = static_cast<NodeState>(state),
-              .since = {sent.since_us()}};
+              .since = {sent.since_us()},
+              .foreign = std::move(foreign)};
 }
 
 }  // namespace keel

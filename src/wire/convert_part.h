@@ -10,7 +10,9 @@
 
 #include "base/result.h"
 #include "keel/v1/job.pb.h"
+#include "keel/v1/node.pb.h"
 #include "model/ids.h"
+#include "model/node.h"
 #include "model/reason.h"
 #include "model/spec.h"
 #include "model/units.h"
@@ -40,6 +42,10 @@ std::string bytes_of(const Digest& digest);
 std::string word_of(Reason reason);  // empty for none
 void add_devices(google::protobuf::RepeatedPtrField<std::string>& uuids,
                  const std::vector<DeviceId>& devices);
+
+v1::ForeignTask foreign_to_pb(const ForeignTask& task);
+Result<std::vector<ForeignTask>, BadBytes> foreign_from(
+    const google::protobuf::RepeatedPtrField<v1::ForeignTask>& tasks, std::string_view field);
 
 v1::Shape shape_to_pb(const Shape& shape);
 Result<Shape, BadBytes> shape_from_pb(const v1::Shape& shape, std::string_view field);

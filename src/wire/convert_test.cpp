@@ -57,8 +57,9 @@ TEST(Convert, every_event_comes_back_as_it_was) {
     ASSERT_EQ(fact.event.index(), kind) << "the generator makes each kind";
     expect_round_trip(StoredEvent{Seq{make.number()}, make.instant(), fact});
   }
-  for (const NodeEvent& event : {NodeEvent{NodeReported{make.inventory()}},
-                                 NodeEvent{NodeSilenced{}}, NodeEvent{NodeHeard{}}}) {
+  for (const NodeEvent& event :
+       {NodeEvent{NodeReported{make.inventory()}}, NodeEvent{NodeSilenced{}},
+        NodeEvent{NodeHeard{}}, NodeEvent{ForeignSeen{make.foreign()}}}) {
     expect_round_trip(StoredEvent{Seq{1}, make.instant(), NodeFact{{make.word()}, event}});
   }
 }

@@ -15,16 +15,7 @@ class ModelPlace final : public StorePlace {
   // cut off by a copy.
   void crash() override {
     const auto copy = std::make_shared<ModelRows>();
-    copy->epoch = rows_->epoch;
-    copy->last_token = rows_->last_token;
-    copy->events = rows_->events;
-    copy->last_events = rows_->last_events;
-    copy->cut = rows_->cut;
-    copy->specs = rows_->specs;
-    copy->jobs = rows_->jobs;
-    copy->keys = rows_->keys;
-    copy->nodes = rows_->nodes;
-    copy->holdings = rows_->holdings;
+    static_cast<ModelContents&>(*copy) = *rows_;
     rows_ = copy;
   }
 

@@ -18,6 +18,7 @@ class Remembering final : public Store {
   explicit Remembering(Store& store) : store_(store) {}
 
   Result<Epoch, StoreError> take_over() override { return store_.take_over(); }
+  Result<Restored, StoreError> mark_restored() override { return store_.mark_restored(); }
   Result<Done, StoreError> confirm(Epoch epoch) override { return store_.confirm(epoch); }
   Result<Loaded, StoreError> load() override { return store_.load(); }
   Result<Seq, StoreError> append(Epoch epoch, Seq after, const Batch& batch) override {

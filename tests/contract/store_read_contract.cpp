@@ -77,6 +77,38 @@ TEST_P(StoreContract, load_gives_everything_in_one_order) {
   EXPECT_EQ(loaded.at, Instant{} + seconds(10));
 }
 
+TEST_P(StoreContract, a_store_put_back_gives_nothing_out_again) {
+  append(submission_of(sample_job(1)));
+  append(reservation_of(sample_job(1), {40}, {"GPU-0"}));
+  EXPECT_TRUE(store_->load()->lost.empty());
+  EXPECT_FALSE(store_->load()->settling);
+
+  const auto marked = store_->mark_restored();
+  ASSERT_TRUE(marked) << marked.error().detail;
+  EXPECT_GE(marked->epoch.value, epoch_.value + epochs_skipped);
+  EXPECT_EQ(marked->lost, (LostTokens{{40}, {40 + tokens_skipped}}));
+  const Batch late = fit(change_of(sample_job(1), JobState::queued), seq_, {40});
+  EXPECT_EQ(store_->append(epoch_, seq_, late).error().code, StoreError::Code::fenced);
+
+  crash();
+  ASSERT_TRUE(store_->mark_restored()) << "twice does no harm";
+  crash();
+  const Loaded loaded = store_->load().value();
+  EXPECT_EQ(loaded.lost,
+            (std::vector<LostTokens>{{{40}, {40 + tokens_skipped}},
+                                     {{40 + tokens_skipped}, {40 + 2 * tokens_skipped}}}));
+  EXPECT_EQ(loaded.last_token, (FencingToken{40 + 2 * tokens_skipped}));
+  EXPECT_TRUE(loaded.settling);
+
+  epoch_ = store_->take_over().value();
+  EXPECT_GT(epoch_, marked->epoch);
+  Batch settled = fit(change_of(sample_job(1), JobState::queued), seq_, loaded.last_token);
+  settled.settles = true;
+  ASSERT_TRUE(store_->append(epoch_, seq_, settled));
+  EXPECT_FALSE(store_->load()->settling);
+  EXPECT_EQ(store_->load()->lost.size(), 2U) << "for ever";
+}
+
 TEST_P(StoreContract, a_node_is_its_latest_report) {
   append(report_of(sample_node("node-1")));
   Node changed = sample_node("node-1");

@@ -109,7 +109,8 @@ class Generator {
   }
   Job job();
   NodeInventory inventory();
-  Node node() { return {inventory(), one_of(NodeState::unreachable), instant()}; }
+  std::vector<ForeignTask> foreign();
+  Node node() { return {inventory(), one_of(NodeState::unreachable), instant(), foreign()}; }
   JobSpec spec();
   JobEvent job_event(std::size_t kind);
   Report report();
@@ -147,6 +148,12 @@ inline Job Generator::job() {
   job.infrastructure_failures = number32();
   job.reason = reason();
   return job;
+}
+
+inline std::vector<ForeignTask> Generator::foreign() {
+  std::vector<ForeignTask> tasks;
+  for (std::size_t i = count(2); i > 0; --i) tasks.push_back({task_key(), {number()}});
+  return tasks;
 }
 
 inline NodeInventory Generator::inventory() {

@@ -152,7 +152,8 @@ std::optional<grpc::Status> AgentStream::hear_hello(const pb::Hello& hello) {
     std::lock_guard lock(mutex_);
     heard_hello_ = true;
   }
-  const auto session = sessions_.connect(std::move(*inventory), shared_from_this());
+  const auto session = sessions_.connect(std::move(*inventory), shared_from_this(),
+                                         FencingToken{hello.newest_token()});
   if (!session) return grpc::Status(grpc::StatusCode::UNAVAILABLE, session.error());
   session_ = *session;
   return std::nullopt;

@@ -8,7 +8,8 @@
 namespace keel {
 
 Result<SessionNo, std::string> AgentSessions::connect(NodeInventory inventory,
-                                                      std::shared_ptr<AgentLine> line) {
+                                                      std::shared_ptr<AgentLine> line,
+                                                      FencingToken newest_token) {
   std::shared_ptr<AgentLine> replaced;
   Ending unanswered;
   SessionNo session;
@@ -26,7 +27,7 @@ Result<SessionNo, std::string> AgentSessions::connect(NodeInventory inventory,
     session = last_session_ = SessionNo{last_session_.value + 1};
     sessions_.emplace(session, Session{node, inventory.agent_id, std::move(line), {}});
     by_node_[node] = session;
-    inbox_.post(AgentConnected{node, session, std::move(inventory)});
+    inbox_.post(AgentConnected{node, session, std::move(inventory), newest_token});
   }
   if (replaced) replaced->close("replaced by a newer connection of this node");
   for (Answered& answered : unanswered) answered(LogFailure::not_connected);

@@ -193,10 +193,11 @@ std::vector<ServerMessage> ServerLink::take() {
   return messages;
 }
 
-void ServerLink::introduce(const NodeInventory& inventory) {
+void ServerLink::introduce(const NodeInventory& inventory, FencingToken newest) {
   pb::AgentMessage message;
   message.mutable_hello()->set_protocol(protocol);
   *message.mutable_hello()->mutable_inventory() = to_pb(inventory);
+  message.mutable_hello()->set_newest_token(newest.value);
   inside_->say(std::move(message));
 }
 

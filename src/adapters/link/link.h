@@ -42,7 +42,7 @@ class ServerLink final : public Server {
   std::vector<ServerMessage> take() override;
   void send(const Report& report) override;
   void send_log(std::uint64_t request, const std::optional<LogPart>& part) override;
-  void introduce(const NodeInventory& inventory) override;
+  void introduce(const NodeInventory& inventory, FencingToken newest) override;
 
   // Why the last connection ended or could not be made, for the agent's log; empty while all is
   // well. Any thread.

@@ -53,4 +53,17 @@ Result<std::vector<Holding>, StoreError> all_holdings(Database& database) {
   }
 }
 
+Result<Lost, StoreError> all_lost(Database& database) {
+  Query query = database.query("SELECT after, up_to, settled FROM lost_tokens ORDER BY after");
+  Lost lost;
+  for (;;) {
+    const auto row = query.next();
+    if (!row) return to_store_error(row.error());
+    if (!*row) return lost;
+    lost.tokens.push_back({{static_cast<std::uint64_t>(query.integer(0))},
+                           {static_cast<std::uint64_t>(query.integer(1))}});
+    lost.settling = lost.settling || query.integer(2) == 0;
+  }
+}
+
 }  // namespace keel::sqlite

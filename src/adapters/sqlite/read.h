@@ -13,4 +13,10 @@ Result<std::vector<Job>, StoreError> open_jobs(Database& database);  // those th
 Result<std::vector<Node>, StoreError> all_nodes(Database& database);
 Result<std::vector<Holding>, StoreError> all_holdings(Database& database);
 
+struct Lost {
+  std::vector<LostTokens> tokens{};
+  bool settling{};  // for want of a batch that settles
+};
+Result<Lost, StoreError> all_lost(Database& database);
+
 }  // namespace keel::sqlite

@@ -74,7 +74,16 @@ constexpr const char* version_2 = R"sql(
   UPDATE jobs SET last_event = coalesce((SELECT max(seq) FROM events WHERE job = jobs.id), 0);
 )sql";
 
-constexpr std::array steps_of_this_program = {version_1, version_2};
+// Put back from an older copy: what was given out after it, and whether that is surely over.
+constexpr const char* version_3 = R"sql(
+  CREATE TABLE lost_tokens (
+    after INTEGER PRIMARY KEY,
+    up_to INTEGER NOT NULL,
+    settled INTEGER NOT NULL CHECK (settled IN (0, 1))
+  ) STRICT;
+)sql";
+
+constexpr std::array steps_of_this_program = {version_1, version_2, version_3};
 
 Result<Version, StoreError> version_of(Database& database) {
   Query tables = database.query(

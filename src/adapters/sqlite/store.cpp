@@ -73,6 +73,23 @@ Result<Epoch, StoreError> SqliteStore::take_over() {
   return position.epoch;
 }
 
+Result<Store::Restored, StoreError> SqliteStore::mark_restored() {
+  TRY(transaction, begin_write(*database_));
+  TRY(position, read_position(*database_));
+  constexpr std::uint64_t most = INT64_MAX;
+  if (position.last_token.value > most - tokens_skipped ||
+      position.epoch.value > most - epochs_skipped) {
+    return StoreError{conflict, "put back so often that no tokens are left"};
+  }
+  const LostTokens lost{position.last_token, {position.last_token.value + tokens_skipped}};
+  position.epoch.value += epochs_skipped;
+  position.last_token = lost.up_to;
+  TRY(written, write_position(*database_, position));
+  TRY(noted, add_lost(*database_, lost));
+  TRY(committed, commit(transaction));
+  return Restored{position.epoch, lost};
+}
+
 Result<Done, StoreError> SqliteStore::confirm(Epoch epoch) {
   TRY(snapshot, begin_read(*database_));
   TRY(position, read_position(*database_));
@@ -91,12 +108,15 @@ Result<Loaded, StoreError> SqliteStore::load() {
   TRY(jobs, open_jobs(*database_));
   TRY(nodes, all_nodes(*database_));
   TRY(holdings, all_holdings(*database_));
+  TRY(lost, all_lost(*database_));
   return Loaded{.seq = position.seq,
                 .at = position.at,
                 .last_token = position.last_token,
                 .jobs = std::move(jobs),
                 .nodes = std::move(nodes),
-                .holdings = std::move(holdings)};
+                .holdings = std::move(holdings),
+                .lost = std::move(lost.tokens),
+                .settling = lost.settling};
 }
 
 Result<Seq, StoreError> SqliteStore::append(Epoch epoch, Seq after, const Batch& batch) {
@@ -116,6 +136,9 @@ Result<Seq, StoreError> SqliteStore::append(Epoch epoch, Seq after, const Batch&
   TRY(holdings, write_holdings(*database_, batch.holdings));
   TRY(cut, cut_log(*database_, before.cut, behind.cut));
   TRY(position, write_position(*database_, behind));
+  if (batch.settles) {
+    TRY(settled, settle_lost(*database_));
+  }
   TRY(committed, commit(transaction));
   return behind.seq;
 }

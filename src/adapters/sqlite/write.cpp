@@ -147,6 +147,21 @@ Result<Done, StoreError> write_nodes(Database& database, const std::vector<Node>
   return Done{};
 }
 
+Result<Done, StoreError> add_lost(Database& database, const LostTokens& lost) {
+  Query query =
+      database.query("INSERT INTO lost_tokens (after, up_to, settled) VALUES (?1, ?2, 0)");
+  query.bind(static_cast<std::int64_t>(lost.after.value))
+      .bind(static_cast<std::int64_t>(lost.up_to.value));
+  if (const auto done = query.next(); !done) return to_store_error(done.error());
+  return Done{};
+}
+
+Result<Done, StoreError> settle_lost(Database& database) {
+  Query query = database.query("UPDATE lost_tokens SET settled = 1 WHERE settled = 0");
+  if (const auto done = query.next(); !done) return to_store_error(done.error());
+  return Done{};
+}
+
 Result<Done, StoreError> write_events(Database& database, const std::vector<StoredEvent>& events) {
   for (const StoredEvent& event : events) {
     TRY(blob, to_blob(event));

@@ -24,6 +24,9 @@ Result<Done, StoreError> write_events(Database& database, const std::vector<Stor
 Result<Done, StoreError> write_holdings(Database& database,
                                         const std::vector<HoldingChange>& changes);
 
+Result<Done, StoreError> add_lost(Database& database, const LostTokens& lost);
+Result<Done, StoreError> settle_lost(Database& database);  // all of them
+
 // Moves the cut of the log; see ports/store.h, cut_after. Needs the jobs and events of the batch.
 Result<Done, StoreError> cut_log(Database& database, Seq from, Seq to);
 

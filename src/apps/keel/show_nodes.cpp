@@ -53,6 +53,7 @@ bool is_fit(const v1::Node& node) {
 std::string state_of(const v1::Node& node) {
   if (node.state() == v1::UNREACHABLE) return "unreachable";
   if (node.state() != v1::READY) return "-";
+  if (node.foreign_size() > 0) return "foreign_tasks";
   if (is_fit(node)) return "ready";
   const bool known = node.inventory().condition() == v1::DISK_FULL;
   return known ? std::string(print(NodeCondition::disk_full)) : "unfit";
@@ -60,7 +61,8 @@ std::string state_of(const v1::Node& node) {
 
 // What could be given to a job now: nothing of a node that is not heard or not fit.
 std::string free_of(const v1::NodeView& view) {
-  if (view.node().state() != v1::READY || !is_fit(view.node())) return "";
+  const v1::Node& node = view.node();
+  if (node.state() != v1::READY || !is_fit(node) || node.foreign_size() > 0) return "";
   std::set<std::string> held;
   for (const v1::Holding& holding : view.held()) held.insert(holding.device());
   int free = 0;
@@ -68,6 +70,13 @@ std::string free_of(const v1::NodeView& view) {
     if (device.health() == v1::HEALTHY && !held.contains(device.uuid())) ++free;
   }
   return std::to_string(free);
+}
+
+std::string foreign_line(const v1::ForeignTask& task) {
+  return "task " + std::to_string(task.task()) + " of attempt " + std::to_string(task.attempt()) +
+         " of job " + printable(task.job()) +
+         " runs there, and this control plane does not know of it (token " +
+         std::to_string(task.token()) + "); nothing is placed beside it";
 }
 
 }  // namespace
@@ -97,6 +106,9 @@ std::string show_nodes(const v1::ListNodesResponse& nodes, const Look& look) {
                              models.ills.empty() ? "healthy" : comma_list(models.ills)});
     }
     table.add(row);
+    for (const v1::ForeignTask& task : view.node().foreign()) {
+      warnings += "warning: " + printable(inventory.name()) + ": " + foreign_line(task) + "\n";
+    }
     for (const std::string& warning : inventory.warnings()) {
       warnings += "warning: " + printable(inventory.name()) + ": " + printable(warning) + "\n";
     }

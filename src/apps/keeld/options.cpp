@@ -20,6 +20,9 @@ Result<KeeldOptions, int> parse_keeld_options(int argc, char** argv) {
   app.add_option("--address-file", options.address_file, "write the chosen address into this file");
   app.add_option("--token-user", options.token_user,
                  "the user as whom jobs run that are submitted with the operator token");
+  app.add_flag("--restored", options.restored,
+               "to be run once after DATA was put back from an older copy, before keeld is started "
+               "on it: marks that, says so, and ends");
   Policy& policy = options.policy;
   const auto add_policy = [&](const char* name, Duration& value, const char* what) {
     add_duration(app, name, value, milliseconds(1), limits::time_limit_max, what);

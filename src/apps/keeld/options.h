@@ -16,6 +16,7 @@ struct KeeldOptions {
   std::string http;          // loopback TCP address; empty: none
   std::string address_file;  // where the chosen TCP address is written; empty: nowhere
   std::string token_user;  // whose the jobs submitted with the operator token are; empty: see main
+  bool restored{};         // only say that DATA was put back from an older copy
   Policy policy;
   Retention retention;
 };

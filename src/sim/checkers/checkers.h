@@ -19,6 +19,12 @@ struct Checkers {
     jobs.appended(epoch, batch, rows);
     traffic.stored(batch.events.size());
   }
+  // The store is what it was when these were copies of the present ones.
+  void put_back(const JobChecker& then, const PromiseChecker& promised, const ModelRows& rows) {
+    jobs.put_back(then);
+    promises = promised;
+    devices.put_back(rows);
+  }
   void began(const Run& run) { devices.began(run); }
   void main_ended(const TaskKey& key, const Exit& exit) { jobs.program_ended(key, exit); }
   void ended(const TaskKey& key) { devices.ended(key); }

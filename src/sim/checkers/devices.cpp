@@ -38,6 +38,11 @@ void DeviceChecker::appended(const Batch& batch) {
   }
 }
 
+void DeviceChecker::put_back(const ModelRows& rows) {
+  held_.clear();
+  for (const auto& [device, holding] : rows.holdings) held_[device] = holding.key;
+}
+
 void DeviceChecker::began(const Run& run) {
   for (const DeviceId& device : run.devices) {
     const auto used = used_.find(device);

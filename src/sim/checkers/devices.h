@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/ids.h"
-#include "ports/store.h"
+#include "sim/model_store.h"
 
 namespace keel::sim {
 
@@ -26,6 +26,8 @@ struct Run {
 class DeviceChecker {
  public:
   void appended(const Batch& batch);
+  // What is held by the store's word is what it was; what is used in truth stays.
+  void put_back(const ModelRows& rows);
   void began(const Run& run);
   void ended(const TaskKey& key);
   // It has had its SIGKILL and executes nothing any more, however long its devices are in use.

@@ -18,7 +18,7 @@ namespace keel::sim {
 // I8: a terminal state is entered once and never left, by one event.
 // I9: only declared transitions occur, and a job succeeds only if its programs did.
 // I10: START is committed for a whole gang or not at all.
-// B-E17: no reservation outlives its claim_by.
+// B-E17: no reservation outlives its claim_by, but in a store that was just put back.
 // B-G9: a job fails of its own accord as often as it may, and once more.
 // I24: what a restart reads is what the events say, and what the leader had in memory.
 class JobChecker {
@@ -27,6 +27,8 @@ class JobChecker {
   void took_over(Epoch epoch) { epoch_ = epoch; }
   // Then an attempt may have been refused before, by an agent that died before it could say so.
   void disks_fill() { disks_fill_ = true; }
+  // The store is put back to what this one had seen. What happened in truth has happened.
+  void put_back(const JobChecker& then);
   void recovered(const State& state, const ModelRows& rows) const;
   // In truth, whatever anybody says of it later.
   void program_ended(const TaskKey& key, const Exit& exit);
@@ -40,7 +42,7 @@ class JobChecker {
  private:
   void fold(const JobFact& fact, Instant at);
   void look_before(const Job& job, const JobEvent& event, const std::string& what);
-  void look_at_reservations(Instant at) const;
+  void look_at_reservations(Instant at, const ModelRows& rows) const;
 
   std::map<JobId, Job> jobs_;
   bool disks_fill_{};
