@@ -21,7 +21,7 @@ struct Checkers {
   }
   // The store is what it was when these were copies of the present ones.
   void put_back(const JobChecker& then, const PromiseChecker& promised, const ModelRows& rows) {
-    jobs.put_back(then);
+    jobs.put_back(then, rows.lost.back().after);
     promises = promised;
     devices.put_back(rows);
   }

@@ -41,8 +41,9 @@ void JobChecker::look_before(const Job& job, const JobEvent& event, const std::s
            what + " after " + std::to_string(failures_[job.id]) + " failures");
   }
   if (const auto* voided = std::get_if<Voided>(&event)) {
-    expect(disks_fill_ || !voided->text.ends_with("a later token"), "I3",
-           what + ": its own token is refused as an old one");
+    expect(
+        disks_fill_ || voided->token <= last_of_copy_ || !voided->text.ends_with("a later token"),
+        "I3", what + ": its own token is refused as an old one");
   }
 }
 
@@ -117,12 +118,13 @@ void JobChecker::recovered(const State& state, const ModelRows& rows) const {
   }
 }
 
-void JobChecker::put_back(const JobChecker& then) {
+void JobChecker::put_back(const JobChecker& then, FencingToken last_of_copy) {
   auto ended_well = std::move(ended_well_);
   auto transitions = std::move(transitions_);
   *this = then;
   ended_well_ = std::move(ended_well);
   transitions_ = std::move(transitions);
+  last_of_copy_ = last_of_copy;
 }
 
 bool JobChecker::all_over() const { return unfinished().empty(); }

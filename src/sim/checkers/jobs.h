@@ -28,7 +28,7 @@ class JobChecker {
   // Then an attempt may have been refused before, by an agent that died before it could say so.
   void disks_fill() { disks_fill_ = true; }
   // The store is put back to what this one had seen. What happened in truth has happened.
-  void put_back(const JobChecker& then);
+  void put_back(const JobChecker& then, FencingToken last_of_copy);
   void recovered(const State& state, const ModelRows& rows) const;
   // In truth, whatever anybody says of it later.
   void program_ended(const TaskKey& key, const Exit& exit);
@@ -52,6 +52,7 @@ class JobChecker {
   std::map<JobId, std::uint32_t> failures_;  // for which a job was queued again
   std::map<NodeId, Node> nodes_;
   std::map<std::string, std::uint64_t> transitions_;  // "running finishing", how often
+  FencingToken last_of_copy_;  // reservations of a copy that was put back may be over in truth
   Epoch epoch_;
   Seq seq_;
 };
