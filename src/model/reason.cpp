@@ -69,7 +69,7 @@ std::string_view describe(Reason reason) {
     case Reason::retries_exhausted:
       return "The platform failed it too often; see its events for each attempt's end.";
     case Reason::restored_lately:
-      return "The store was put back from an older copy: what was begun after it must be over first.";
+      return "An older copy of the store was put back: what was begun after it must be over first.";
     case Reason::runs_unknown:
       return "An attempt of it that the store has forgotten still runs; `keel nodes` shows where.";
   }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <sstream>
@@ -158,10 +159,15 @@ TEST(Gang, one_rank_that_is_killed_ends_those_that_spin_and_heed_no_signal) {
   const std::string script = "trap '' TERM\n" + until_told() +
                              "[ $RANK = 2 ] && kill -KILL $$\n"
                              "while :; do sleep 0.02; done\n";
-  const std::string job = platform.submit(platform.gang(script, 4, 2));
+  Json spec = platform.gang(script, 4, 2);
+  spec["grace"] = "2s";
+  const std::string job = platform.submit(spec);
   platform.await_state(job, "running");
   platform.tell("go");
+  const auto told = std::chrono::steady_clock::now();
   const Json ended = platform.await_end(job);
+  EXPECT_LT(std::chrono::steady_clock::now() - told, std::chrono::seconds(2 + 10))
+      << "B-E14: its grace and ten seconds";
   EXPECT_EQ(ended["state"], "failed");
   EXPECT_EQ(ended["first_failed"], 2) << ended;
   EXPECT_EQ(ended["tasks"][2]["exit"]["kind"], "signaled") << ended;

@@ -185,5 +185,32 @@ TEST(NewerVersion, of_a_claim_keeps_an_older_agent_from_starting_and_nothing_is_
   EXPECT_EQ(ended["attempt"], 1);
 }
 
+// B-E15: each of them cleans up; one takes its time, and its node goes on as a good one.
+TEST(ManyEnds, in_one_second_are_all_seen_and_a_slow_one_makes_no_bad_node) {
+  Platform platform;
+  platform.start_keeld();
+  platform.start_agent();
+  const std::string script = "trap 'sleep 0.2; echo tidy' EXIT\n: > \"$NOTES/here.$KEEL_JOB_ID\"\n";
+  std::vector<std::string> jobs;
+  for (int i = 0; i < 60; ++i) {
+    jobs.push_back(platform.submit(platform.shell(script + until_told() + "exit 0\n")));
+  }
+  Json slow = platform.shell("trap '' TERM\n: > \"$NOTES/slow\"\nwhile :; do sleep 0.05; done\n");
+  slow["grace"] = "20s";
+  const std::string last = platform.submit(slow);
+  platform.await_note("slow");
+  for (const std::string& job : jobs) platform.await_note("here." + job);
+  platform.cancel(last);
+  platform.tell("go");
+  for (const std::string& job : jobs) {
+    EXPECT_EQ(platform.await_end(job)["state"], "succeeded");
+    EXPECT_EQ(platform.log(job), std::vector<std::string>{"tidy"});
+  }
+  EXPECT_FALSE(platform.nobody_left()) << "the slow one has its grace";
+  EXPECT_EQ(condition(platform), "fit");
+  EXPECT_EQ(platform.await_end(platform.submit(platform.gang("true", 1, 8)))["state"], "succeeded");
+  platform.await_nobody_left();
+}
+
 }  // namespace
 }  // namespace keel::e2e

@@ -128,6 +128,36 @@ TEST_F(Nvml, gives_each_task_its_own_devices_by_uuid_however_they_are_numbered) 
   EXPECT_EQ(platform_.await_end(rest)["state"], "succeeded");
 }
 
+// B-C10: healthy are 0, 1, 3 and 6; then 1 goes and returns as the last of the list.
+TEST_F(Nvml, gives_out_what_is_healthy_by_uuid_where_numbers_have_gaps) {
+  const std::string ill = "fail nvmlDeviceGetHandleByIndex_v2@";
+  std::string lost;
+  for (const int number : {2, 4, 5}) lost += ill + uuid(number) + " 15\n";
+  steer(devices({0, 1, 2, 3, 4, 5, 6}));
+  await_health(6, "healthy");
+  steer(devices({0, 1, 2, 3, 4, 5, 6}) + lost);
+  for (const int number : {2, 4, 5}) await_health(number, "device_failed");
+  const std::set<std::string> healthy{uuid(0), uuid(1), uuid(3), uuid(6)};
+  const auto take_all = [&](const std::string& until) {
+    const std::string job = platform_.submit(staying(4, until));
+    const std::vector<std::string> has = devices_of(job);
+    EXPECT_EQ(has.size(), 4U);
+    EXPECT_EQ(std::set(has.begin(), has.end()), healthy);
+    return job;
+  };
+  const std::string first = take_all("first");
+  steer(devices({0, 2, 3, 4, 5, 6}) + lost);
+  await_health(1, "device_failed");
+  EXPECT_EQ(platform_.state(first), "running");
+  steer(devices({0, 2, 3, 4, 5, 1, 6}) + lost);
+  await_health(1, "healthy");
+  platform_.tell("first");
+  EXPECT_EQ(platform_.await_end(first)["state"], "succeeded");
+  const std::string second = take_all("second");
+  platform_.tell("second");
+  EXPECT_EQ(platform_.await_end(second)["state"], "succeeded");
+}
+
 // B-C11
 TEST_F(Nvml, one_device_that_is_lost_takes_no_other_with_it) {
   std::map<std::string, std::string> job_on;  // by uuid
@@ -151,6 +181,11 @@ TEST_F(Nvml, one_device_that_is_lost_takes_no_other_with_it) {
   for (const auto& [device, job] : job_on) {
     EXPECT_EQ(platform_.await_end(job)["state"], "succeeded") << "of " << device;
   }
+  const std::string others = platform_.submit(staying(3, "others"));
+  const std::vector<std::string> all = devices_of(others);
+  EXPECT_EQ(std::set(all.begin(), all.end()), (std::set{uuid(0), uuid(1), uuid(3)}));
+  platform_.tell("others");
+  EXPECT_EQ(platform_.await_end(others)["state"], "succeeded");
   std::set<std::string> used;
   for (int i = 0; i < 8; ++i) {
     const std::string job = platform_.submit(staying(1, "go"));

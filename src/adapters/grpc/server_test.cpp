@@ -412,7 +412,7 @@ std::optional<Kind> next(ServerLink& link) {
 std::unique_ptr<ServerLink> link_to(const House& house, const std::string& name) {
   auto link = ServerLink::open({"unix:" + house.path});
   if (!link || !next<ServerConnected>(**link)) return nullptr;
-  (*link)->introduce(inventory(name));
+  (*link)->introduce(inventory(name), {});
   return std::move(*link);
 }
 
@@ -520,11 +520,12 @@ TEST(ServerLink, it_dials_again_when_the_server_comes_back_and_says_nothing_old)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   ASSERT_TRUE(next<ServerConnected>(*link)) << link->trouble();
-  link->introduce(inventory("n"));
+  link->introduce(inventory("n"), FencingToken{77});
   auto input = house.service.turns.next_agent_input();
   while (input && std::holds_alternative<AgentGone>(*input))
     input = house.service.turns.next_agent_input();
-  EXPECT_TRUE(input && std::holds_alternative<AgentConnected>(*input));
+  ASSERT_TRUE(input && std::holds_alternative<AgentConnected>(*input));
+  EXPECT_EQ(std::get<AgentConnected>(*input).newest_token, FencingToken{77});
 }
 
 TEST(ServerLink, a_wrong_token_is_told_as_trouble_and_tried_again) {

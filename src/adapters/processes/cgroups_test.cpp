@@ -1,6 +1,7 @@
 // Limits that hold, and warnings where they cannot.
 #include "adapters/processes/cgroups.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
@@ -41,8 +42,11 @@ TEST(Cgroups, reading_a_file_larger_than_the_memory_that_was_agreed_is_no_offenc
   Host host;
   if (!in_force(host, "memory")) GTEST_SKIP() << "memory is not limited here";
   const std::string large = host.place().state + "/large";
-  std::ofstream(large).close();
-  ASSERT_EQ(::truncate(large.c_str(), 160 << 20), 0);
+  // Written, and not merely made long: pages of a hole need no memory that counts.
+  std::ofstream(large) << std::string(160 << 20, 'x');
+  const Descriptor file(::open(large.c_str(), O_RDWR));
+  ASSERT_EQ(::fsync(file.get()), 0);
+  ASSERT_EQ(::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED), 0) << "to be read anew";
   ASSERT_EQ(::chmod(large.c_str(), 0644), 0);
   PrepareOrder order = host.order("cat " + large + " " + large + " | wc -c");
   order.spec.memory_per_task = mebibytes(48);

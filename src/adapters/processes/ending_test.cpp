@@ -86,6 +86,29 @@ TEST(Ending, a_wrapping_shell_does_not_take_the_notice_from_the_program_that_hee
   EXPECT_EQ(host.output(), "ready\nsaved\n");
 }
 
+// B-D13
+TEST(Ending, each_of_eight_programs_below_a_wrapping_shell_hears_the_notice_once) {
+  Host host;
+  host.start(
+      host.order("for i in 1 2 3 4 5 6 7 8; do\n"
+                 "  sh -c 'trap \"echo heard '$i'; exit 0\" TERM; echo ready; while :; do sleep "
+                 "0.02; done' &\n"
+                 "done; wait; wait"));
+  EXPECT_TRUE(eventually([&] {
+    const std::string text = host.output();
+    return std::ranges::count(text, '\n') == 8;
+  }));
+  host.runtime().stop(first_task, StopCause::canceled);
+  EXPECT_EQ(host.await_end().cause, StopCause::canceled);
+  for (const char one : std::string("12345678")) {
+    const std::string line = std::string("heard ") + one + "\n";
+    const std::string text = host.output();
+    const std::size_t at = text.find(line);
+    ASSERT_NE(at, std::string::npos) << line << text;
+    EXPECT_EQ(text.find(line, at + 1), std::string::npos) << text;
+  }
+}
+
 // B-E12
 TEST(Ending, no_process_is_left_whoever_ends_first) {
   struct Row {

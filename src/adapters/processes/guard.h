@@ -16,7 +16,8 @@ constexpr const char* guard_name = "keel-guard";
 // guard, waits for the shim's end, kills all that the shim left, wherever those processes went to,
 // and ends when nobody is left. An error means that there is no new process.
 //
-// `Keeper::detach` comes before: the guard must be a subreaper, and no signal but SIGKILL may end it.
+// `Keeper::detach` comes before: the guard must be a subreaper, and no signal but SIGKILL may end
+// it.
 Result<Done, std::string> fork_guarded();
 
 }  // namespace keel

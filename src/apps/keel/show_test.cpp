@@ -133,6 +133,16 @@ TEST(Show, nodes_tell_what_is_free_who_holds_it_and_what_is_emulated) {
   // Nothing is placed on a node that is not fit, or not heard.
   view.mutable_node()->mutable_inventory()->set_condition(v1::DISK_FULL);
   EXPECT_THAT(show_nodes(nodes, look), HasSubstr("node-1  disk_full  10s    3     -     3x"));
+  view.mutable_node()->mutable_inventory()->set_condition(v1::FIT);
+  v1::ForeignTask& foreign = *view.mutable_node()->add_foreign();
+  foreign.set_job("000000000002b");
+  foreign.set_attempt(3);
+  foreign.set_token(77);
+  EXPECT_THAT(show_nodes(nodes, look), HasSubstr("node-1  foreign_tasks  10s    3     -     3x"));
+  EXPECT_THAT(show_nodes(nodes, look),
+              HasSubstr("warning: node-1: task 0 of attempt 3 of job 000000000002b runs there, and "
+                        "this control plane does not know of it (token 77); nothing is placed "
+                        "beside it\n"));
   view.mutable_node()->set_state(v1::UNREACHABLE);
   EXPECT_THAT(show_nodes(nodes, look), HasSubstr("node-1  unreachable  10s    3     -     3x"));
 }
