@@ -1,6 +1,9 @@
 // Time limits, start deadlines, retries, and the lease of a task whose control plane is gone.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "tests/e2e/platform.h"
 
 namespace keel::e2e {
@@ -94,6 +97,28 @@ TEST(Lease, of_a_task_ends_it_when_keeld_is_gone_for_good) {
   EXPECT_EQ(platform.job(job)["infrastructure_failures"], 1);
   EXPECT_EQ(platform.cancel(job), "canceled");
   platform.await_nobody_left();
+}
+
+// B-E2: nine tenths into it a new agent comes, which hears nobody either.
+TEST(Lease, of_a_task_grows_by_no_restart_of_its_agent) {
+  Platform platform(
+      {.keeld = {"--disconnect-stop", "10s", "--heartbeat", "200ms", "--silence", "1s"}});
+  platform.start_keeld();
+  platform.start_agent();
+  Json spec = platform.gang(for_ever, 1, 1);
+  spec["grace"] = "1s";
+  const std::string job = platform.submit(spec);
+  platform.await_state(job, "running");
+  platform.keeld().kill9();
+  const auto alone = std::chrono::steady_clock::now();
+  const auto since = [&] { return std::chrono::steady_clock::now() - alone; };
+  std::this_thread::sleep_for(std::chrono::seconds(7));
+  platform.agent().kill9();
+  platform.launch_agent();
+  EXPECT_FALSE(platform.nobody_left());
+  platform.await_nobody_left();
+  EXPECT_GT(since(), std::chrono::seconds(8)) << "not before its time";
+  EXPECT_LT(since(), std::chrono::seconds(7 + 10)) << "a lease from the restart on would end then";
 }
 
 TEST(Lease, of_a_task_ends_it_without_an_agent) {
