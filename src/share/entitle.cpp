@@ -7,13 +7,9 @@ namespace {
 
 const Fraction one = 1;
 
-Fraction at(const Amounts& amounts, std::size_t r) {
-  return r < amounts.size() ? Fraction(amounts[r]) : Fraction();
-}
-
-std::optional<Fraction> at(const Bounds& bounds, std::size_t r) {
+std::optional<Fraction> bound_of(const Forest& forest, const Bounds& bounds, std::size_t r) {
   if (r >= bounds.of.size() || !bounds.of[r]) return std::nullopt;
-  return Fraction(*bounds.of[r]);
+  return forest.in_units(r, *bounds.of[r]);
 }
 
 // The sum of what a place's children are promised.
@@ -40,7 +36,7 @@ Entitlement promised(const Forest& forest, const Place& place,
   for (std::size_t r = 0; r < forest.resources(); ++r) {
     // A plain number says nothing of CPU and memory, which stay the sum of the children's.
     const bool said = !own.of.empty() || (forest.gpus & bit(r)) != 0;
-    if (said) promised.of[r] = at(own.of, r);
+    if (said) promised.of[r] = own.of.empty() ? Fraction() : forest.in_units(r, own.of[r]);
   }
   return promised;
 }
@@ -145,7 +141,8 @@ Ceiling ceiling_of(const Forest& forest, const Place& place, const Entitlement& 
   Ceiling ceiling;
   for (std::size_t r = 0; r < forest.resources(); ++r) {
     ceiling.of.push_back(
-        lower(at(place.node->cap, r), at(place.node->borrow_limit, r), entitlement.of[r]));
+        lower(bound_of(forest, place.node->cap, r), bound_of(forest, place.node->borrow_limit, r),
+              entitlement.of[r]));
   }
   const auto plain = [](std::optional<std::int64_t> bound) {
     return bound ? std::optional<Fraction>(*bound) : std::nullopt;
@@ -173,7 +170,8 @@ KeptBack kept_back(const Forest& forest, const std::vector<Entitlement>& entitle
     };
     const Bounds& lent = place.node->lend_limit;
     for (std::size_t r = 0; r < forest.resources(); ++r) {
-      reserve(use.of[r], ceiling.of[r], held_back(entitlements[i].of[r], at(lent, r)), kept.of[r]);
+      const Fraction back = held_back(entitlements[i].of[r], bound_of(forest, lent, r));
+      reserve(use.of[r], ceiling.of[r], back, kept.of[r]);
     }
     const auto plain =
         lent.any_gpu ? std::optional<Fraction>(*lent.any_gpu) : std::optional<Fraction>();

@@ -1,6 +1,7 @@
 #include "share/fair.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/check.h"
 #include "share/entitle.h"
@@ -17,18 +18,34 @@ constexpr Mask every_resource = ~Mask{0};
 // The part of the fleet that a guarantee is: how guarantees share what is too little for all.
 Fraction size_of(const Forest& forest, const Entitlement& entitlement) {
   Fraction size;
-  std::int64_t gpus = 0;
+  Fraction gpus;
   for (std::size_t r = 0; r < forest.resources(); ++r) {
-    const std::int64_t capacity = forest.capacity(r);
-    if (capacity > 0) size = std::max(size, entitlement.of[r] / Fraction(capacity));
+    const Fraction capacity = forest.capacity(r);
+    if (!capacity.is_zero()) size = std::max(size, entitlement.of[r] / capacity);
     if ((forest.gpus & bit(r)) != 0) gpus += capacity;
   }
-  if (gpus > 0) size = std::max(size, entitlement.any_gpu / Fraction(gpus));
+  if (!gpus.is_zero()) size = std::max(size, entitlement.any_gpu / gpus);
   return size;
 }
 
 void limit_to(FillRules& rules, Mask resources, const Fraction& amount, Scope scope) {
   rules.limits.push_back({.resources = resources, .amount = amount, .scope = scope});
+}
+
+// By place. Only ratios among siblings count, so a common divisor goes.
+std::vector<std::int64_t> weights_of(const Forest& forest) {
+  std::vector<std::int64_t> weights(forest.places.size(), 1);
+  for (const Place& place : forest.places) {
+    std::int64_t divisor = 0;
+    for (const std::size_t child : place.children) {
+      weights[child] = forest.places[child].node->weight;
+      divisor = std::gcd(divisor, weights[child]);
+    }
+    for (const std::size_t child : place.children) {
+      if (divisor > 0) weights[child] /= divisor;
+    }
+  }
+  return weights;
 }
 
 // The steps from promises to shares. All raise the same amounts, each under rules of its own.
@@ -37,7 +54,8 @@ class Shares {
   explicit Shares(const Cluster& cluster)
       : forest_(plant(cluster)),
         entitlements_(entitle(forest_)),
-        kept_back_(kept_back(forest_, entitlements_)) {
+        kept_back_(kept_back(forest_, entitlements_)),
+        weights_(weights_of(forest_)) {
     for (const Place& place : forest_.places) depth_ = std::max(depth_, place.depth);
   }
 
@@ -53,7 +71,7 @@ class Shares {
     guaranteed_ = amounts_of(forest_);
     Rules rules = rules_of_all();
     for (std::size_t i = 1; i < rules.size(); ++i) {
-      weigh(rules[i], forest_.places[i]);
+      weigh(rules[i], i);
       if (forest_.cluster->surplus == Surplus::additive) rules[i].base = guaranteed_[i];
     }
     return fill(forest_, rules);
@@ -61,7 +79,7 @@ class Shares {
 
   FairShares result() const {
     const std::vector<Vector> amounts = amounts_of(forest_);
-    const std::vector<Amounts> whole = whole_units(forest_, amounts);
+    const std::vector<Amounts> whole = whole_amounts(forest_, amounts);
     const Vector weighted = parts_by_weight();
     FairShares shares;
     for (std::size_t i = 1; i < forest_.places.size(); ++i) {
@@ -81,9 +99,9 @@ class Shares {
  private:
   enum class Kind { typed, plain, group };
 
-  static void weigh(FillRules& rules, const Place& place) {
-    rules.last = place.node->weight == 0;
-    rules.weight = rules.last ? 1 : place.node->weight;
+  void weigh(FillRules& rules, std::size_t at) const {
+    rules.last = weights_[at] == 0;
+    rules.weight = rules.last ? 1 : weights_[at];
   }
 
   // What binds in every step: capacity, ceilings, and what is kept back.
@@ -151,7 +169,7 @@ class Shares {
       below[i] = part[i] || below[place.parent];
       const Fraction size = size_of(forest_, entitlements_[i]);
       if (place.depth > depth) {
-        weigh(rules[i], place);
+        weigh(rules[i], i);
       } else if (!size.is_zero()) {
         rules[i].weight = size;
       }
@@ -166,13 +184,11 @@ class Shares {
   // For each place, its part of the whole if everybody wanted everything.
   Vector parts_by_weight() const {
     Vector parts(forest_.places.size(), 1);
-    for (const Place& place : forest_.places) {
+    for (std::size_t i = 0; i < forest_.places.size(); ++i) {
       std::int64_t sum = 0;
-      for (const std::size_t child : place.children) sum += forest_.places[child].node->weight;
-      const Fraction whole = parts[static_cast<std::size_t>(&place - forest_.places.data())];
-      for (const std::size_t child : place.children) {
-        const std::int64_t weight = forest_.places[child].node->weight;
-        parts[child] = sum == 0 ? Fraction() : whole * Fraction(weight, sum);
+      for (const std::size_t child : forest_.places[i].children) sum += weights_[child];
+      for (const std::size_t child : forest_.places[i].children) {
+        parts[child] = sum == 0 ? Fraction() : parts[i] * Fraction(weights_[child], sum);
       }
     }
     return parts;
@@ -184,15 +200,18 @@ class Shares {
     const Fraction capacity = forest_.capacity(r);
     const Fraction entitled = additive ? (capacity - guaranteed_[0][r]) * part
                                        : std::max(capacity * part - guaranteed, Fraction());
-    Part parts{.guarantee = guaranteed, .weight = {}, .borrowed = {}};
-    parts.weight = std::min(amount - guaranteed, entitled);
-    parts.borrowed = amount - guaranteed - parts.weight;
-    return parts;
+    const Fraction above = amount - guaranteed;
+    const Fraction weighted = std::min(above, entitled);
+    const Fraction unit = forest_.units[r];
+    return {.guarantee = guaranteed * unit,
+            .weight = weighted * unit,
+            .borrowed = (above - weighted) * unit};
   }
 
   Forest forest_;
   std::vector<Entitlement> entitlements_;
   KeptBack kept_back_;
+  std::vector<std::int64_t> weights_;
   std::size_t depth_ = 0;
   std::vector<Vector> guaranteed_;
 };

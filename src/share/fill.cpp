@@ -79,7 +79,7 @@ class Filling {
       movers_[at].closed_without_gpus = rules[at].closed_without_gpus;
       movers_[at].needs_without_gpus = rules[at].needs_without_gpus;
       for (std::size_t r = 0; r < forest.resources(); ++r) {
-        units_.push_back(rules[at].weight * Fraction(forest.capacity(r)));
+        units_.push_back(rules[at].weight * forest.capacity(r));
       }
     }
   }
@@ -144,8 +144,9 @@ class Filling {
 
   void sync_all(std::size_t at) {
     Mover& mover = movers_[at];
-    for (const auto& [due, child] : mover.front.due) {
-      sync(child, mover.clock.sub);
+    for (const auto& [due, child] : mover.front.due) sync(child, mover.clock.sub);
+    for (const auto& [key, block] : mover.waiting) {
+      for (const auto& [due, child] : block.due) sync(child, key.sub);
     }
     for (const std::size_t child : forest_.places[at].children) sync_all(child);
   }

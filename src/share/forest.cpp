@@ -1,6 +1,7 @@
 #include "share/forest.h"
 
 #include <map>
+#include <numeric>
 
 namespace keel::share {
 namespace {
@@ -10,7 +11,7 @@ std::vector<ForestShape> shapes_of(const Forest& forest, const Node& node) {
   for (const ShapeGroup& group : node.demand) {
     ForestShape shape{.each = {}, .units = group.units, .taken = {}};
     for (std::size_t r = 0; r < group.each.size(); ++r) {
-      shape.each.emplace_back(group.each[r]);
+      shape.each.push_back(forest.in_units(r, group.each[r]));
       if (group.each[r] > 0) shape.asked |= bit(r);
     }
     shape.with_gpus = (shape.asked & forest.gpus) != 0;
@@ -19,10 +20,26 @@ std::vector<ForestShape> shapes_of(const Forest& forest, const Node& node) {
   return shapes;
 }
 
+std::vector<std::int64_t> units_of(const Cluster& cluster) {
+  std::vector<std::int64_t> units;
+  for (const Resource& resource : cluster.resources) {
+    units.push_back(resource.gpu ? 1 : resource.capacity);
+  }
+  for (const Node& node : cluster.nodes) {
+    for (const ShapeGroup& group : node.demand) {
+      for (std::size_t r = 0; r < group.each.size(); ++r) {
+        units[r] = std::gcd(units[r], group.each[r]);
+      }
+    }
+  }
+  for (std::int64_t& unit : units) unit = unit == 0 ? 1 : unit;
+  return units;
+}
+
 }  // namespace
 
 Forest plant(const Cluster& cluster) {
-  Forest forest{.cluster = &cluster, .places = {}};
+  Forest forest{.cluster = &cluster, .units = units_of(cluster), .places = {}};
   for (std::size_t r = 0; r < cluster.resources.size(); ++r) {
     if (cluster.resources[r].gpu) forest.gpus |= bit(r);
     if (cluster.resources[r].dominant) forest.dominant |= bit(r);

@@ -35,16 +35,20 @@ struct Forest {
   const Cluster* cluster{};
   Mask gpus{};
   Mask dominant{};
+  std::vector<std::int64_t> units;  // by resource: what divides capacity and every demand
   std::vector<Place> places;  // the root first, parents before children, siblings by id
 
   std::size_t resources() const { return cluster->resources.size(); }
-  std::int64_t capacity(std::size_t r) const { return cluster->resources[r].capacity; }
+  // An amount of the cluster in units: numbers stay short where bytes come in gibibytes. GPUs count
+  // one by one, since models are added up.
+  Fraction in_units(std::size_t r, std::int64_t amount) const { return {amount, units[r]}; }
+  Fraction capacity(std::size_t r) const { return in_units(r, cluster->resources[r].capacity); }
 };
 
 // `cluster` is valid and outlives the forest.
 Forest plant(const Cluster& cluster);
 
-// What is taken below each place, by place and resource.
+// What is taken below each place, in units, by place and resource.
 std::vector<Vector> amounts_of(const Forest& forest);
 
 }  // namespace keel::share

@@ -52,18 +52,6 @@ struct FractionParts {
     return result;
   }
 
-  static Fraction of(cpp_int numerator, cpp_int denominator) {
-    if (denominator < 0) {
-      numerator = -numerator;
-      denominator = -denominator;
-    }
-    const cpp_int divisor = gcd(numerator, denominator);
-    if (divisor != 1) {
-      numerator /= divisor;
-      denominator /= divisor;
-    }
-    return of_reduced(std::move(numerator), std::move(denominator));
-  }
 };
 
 namespace {
@@ -86,6 +74,48 @@ std::uint64_t common_divisor(std::uint64_t a, std::uint64_t b) {
     b -= a;
   }
   return a << twos;
+}
+
+// Of a number and one above 0; most of the time goes into this, so small ones are looked for.
+cpp_int common_divisor(const cpp_int& a, const cpp_int& b) {
+  constexpr std::uint64_t small = std::numeric_limits<std::uint64_t>::max();
+  if (b <= small) {
+    const auto divisor = static_cast<std::uint64_t>(b);
+    if (divisor == 1) return 1;
+    const cpp_int rest = abs(a) % divisor;
+    return common_divisor(static_cast<std::uint64_t>(rest), divisor);
+  }
+  const cpp_int positive = abs(a);
+  if (positive > 0 && positive <= small) return common_divisor(b, positive);
+  return gcd(positive, b);
+}
+
+// Knuth 4.5.1 again: the divisors of the parts are smaller than those of the result.
+Fraction wide_sum(const Parts::Wide& a, const Parts::Wide& b) {
+  const cpp_int divisor = common_divisor(a.denominator, b.denominator);
+  if (divisor == 1) {
+    return Parts::of_reduced(a.numerator * b.denominator + b.numerator * a.denominator,
+                             a.denominator * b.denominator);
+  }
+  const cpp_int x = a.denominator / divisor;
+  cpp_int sum = a.numerator * (b.denominator / divisor) + b.numerator * x;
+  if (sum == 0) return {};
+  const cpp_int second = common_divisor(sum, divisor);
+  if (second == 1) return Parts::of_reduced(std::move(sum), x * b.denominator);
+  return Parts::of_reduced(sum / second, x * (b.denominator / second));
+}
+
+Fraction wide_product(const Parts::Wide& a, const Parts::Wide& b) {
+  if (a.numerator == 0 || b.numerator == 0) return {};
+  const cpp_int across = common_divisor(a.numerator, b.denominator);
+  const cpp_int back = common_divisor(b.numerator, a.denominator);
+  return Parts::of_reduced((a.numerator / across) * (b.numerator / back),
+                           (a.denominator / back) * (b.denominator / across));
+}
+
+Parts::Wide inverse(const Parts::Wide& a) {
+  if (a.numerator > 0) return {a.denominator, a.numerator};
+  return {-a.denominator, -a.numerator};
 }
 
 cpp_int wide_from(Int128 value) {
@@ -142,23 +172,19 @@ Fraction::Fraction(std::int64_t whole) : numerator_(whole) {
 
 Fraction::Fraction(std::int64_t numerator, std::int64_t denominator) {
   check(denominator != 0, "no fraction has the denominator 0");
-  *this = Parts::of(numerator, denominator);
+  *this = Fraction(numerator) / Fraction(denominator);
 }
 
 Fraction operator+(const Fraction& a, const Fraction& b) {
   if (Parts::both_small(a, b)) return small_sum(a, b, 1);
-  const Parts::Wide x = Parts::widened(a);
-  const Parts::Wide y = Parts::widened(b);
-  return Parts::of(x.numerator * y.denominator + y.numerator * x.denominator,
-                   x.denominator * y.denominator);
+  return wide_sum(Parts::widened(a), Parts::widened(b));
 }
 
 Fraction operator-(const Fraction& a, const Fraction& b) {
   if (Parts::both_small(a, b)) return small_sum(a, b, -1);
-  const Parts::Wide x = Parts::widened(a);
-  const Parts::Wide y = Parts::widened(b);
-  return Parts::of(x.numerator * y.denominator - y.numerator * x.denominator,
-                   x.denominator * y.denominator);
+  Parts::Wide opposite = Parts::widened(b);
+  opposite.numerator = -opposite.numerator;
+  return wide_sum(Parts::widened(a), opposite);
 }
 
 Fraction operator*(const Fraction& a, const Fraction& b) {
@@ -166,9 +192,7 @@ Fraction operator*(const Fraction& a, const Fraction& b) {
     return small_product(Parts::numerator(a), Parts::denominator(a), Parts::numerator(b),
                          Parts::denominator(b));
   }
-  const Parts::Wide x = Parts::widened(a);
-  const Parts::Wide y = Parts::widened(b);
-  return Parts::of(x.numerator * y.numerator, x.denominator * y.denominator);
+  return wide_product(Parts::widened(a), Parts::widened(b));
 }
 
 Fraction operator/(const Fraction& a, const Fraction& b) {
@@ -178,9 +202,7 @@ Fraction operator/(const Fraction& a, const Fraction& b) {
     return small_product(Parts::numerator(a), Parts::denominator(a), Parts::denominator(b) * sign,
                          Parts::numerator(b) * sign);
   }
-  const Parts::Wide x = Parts::widened(a);
-  const Parts::Wide y = Parts::widened(b);
-  return Parts::of(x.numerator * y.denominator, x.denominator * y.numerator);
+  return wide_product(Parts::widened(a), inverse(Parts::widened(b)));
 }
 
 bool operator==(const Fraction& a, const Fraction& b) {

@@ -30,19 +30,21 @@ bool served_before(const Claimant& a, const Claimant& b) {
 
 }  // namespace
 
-std::vector<Amounts> whole_units(const Forest& forest, const std::vector<Vector>& exact) {
+std::vector<Amounts> whole_amounts(const Forest& forest, const std::vector<Vector>& exact) {
   std::vector<Amounts> whole(forest.places.size(), Amounts(forest.resources()));
   const std::vector<std::int64_t> since = waiting_of(forest);
   for (std::size_t r = 0; r < forest.resources(); ++r) {
-    whole[0][r] = exact[0][r].floor();
+    const Fraction unit = forest.units[r];
+    whole[0][r] = (exact[0][r] * unit).floor();
     for (std::size_t i = 0; i < forest.places.size(); ++i) {
       std::int64_t left = whole[i][r];
       std::vector<Claimant> claimants;
       for (const std::size_t child : forest.places[i].children) {
-        const std::int64_t floor = exact[child][r].floor();
+        const Fraction amount = exact[child][r] * unit;
+        const std::int64_t floor = amount.floor();
         whole[child][r] = floor;
         left -= floor;
-        Fraction remainder = exact[child][r] - Fraction(floor);
+        Fraction remainder = amount - Fraction(floor);
         if (!remainder.is_zero()) claimants.push_back({std::move(remainder), since[child], child});
       }
       if (left <= 0) continue;

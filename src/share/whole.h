@@ -9,7 +9,7 @@ namespace keel::share {
 
 // Largest remainder from the root down: each place's whole units are handed to its children, first
 // what is whole in their exact shares, then one each by remainder; ties go to the one that has
-// waited longer, then to the lower id. By place and resource.
-std::vector<Amounts> whole_units(const Forest& forest, const std::vector<Vector>& exact);
+// waited longer, then to the lower id. By place and resource; `exact` is in the forest's units.
+std::vector<Amounts> whole_amounts(const Forest& forest, const std::vector<Vector>& exact);
 
 }  // namespace keel::share
