@@ -4,18 +4,15 @@
 
 #include <gtest/gtest.h>
 
-#include <boost/multiprecision/cpp_int.hpp>
 #include <cstdlib>
 #include <numeric>
 
 #include "share/fair.h"
+#include "share/plain_fraction.h"
 #include "share/random_cluster.h"
 
 namespace keel::share {
 namespace {
-
-using Long = boost::multiprecision::number<boost::multiprecision::cpp_rational_backend,
-                                           boost::multiprecision::et_off>;
 
 struct TooLong {};
 
@@ -95,7 +92,7 @@ Answer by_oracle(const Cluster& cluster) {
   try {
     return ask<Short>(cluster);
   } catch (const TooLong&) {
-    return ask<Long>(cluster);
+    return ask<PlainFraction>(cluster);
   }
 }
 

@@ -127,7 +127,8 @@ std::string describe(const ShareError& error) {
   const std::string limit = std::to_string(error.limit);
   switch (error.code) {
     case Code::below_zero: return named(error) + " is " + value + "; it must be at least 0";
-    case Code::above_limit: return named(error) + " is " + value + "; at most " + limit + " is";
+    case Code::below_limit: return named(error) + " is " + value + "; it must be at least " + limit;
+    case Code::above_limit: return named(error) + " is " + value + "; it must be at most " + limit;
     case Code::wrong_length:
       return named(error) + " has " + value + " amounts; there are " + limit + " resources";
     case Code::unknown_node: return named(error) + " is not there";

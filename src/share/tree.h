@@ -77,6 +77,7 @@ inline constexpr std::int64_t amount_max = std::int64_t{1} << 60;  // an exbibyt
 struct ShareError {
   enum class Code : std::uint8_t {
     below_zero,     // the value must be 0 or more
+    below_limit,    // the value must be at least `limit`
     above_limit,    // the value must be at most `limit`
     wrong_length,   // neither empty nor one for each resource
     unknown_node,   // the parent is not there
