@@ -36,7 +36,9 @@ struct Pair {
 };
 
 Pair draw_pair(Random& random) {
-  const auto any = [&] { return random.between(-INT64_MAX, INT64_MAX) >> random.between(0, 62); };
+  const auto any = [&] {
+    return static_cast<std::int64_t>(random.next()) >> random.between(1, 62);
+  };
   const std::int64_t numerator = any();
   const std::int64_t denominator = any() | 1;
   return {Fraction(numerator, denominator), PlainFraction(numerator) / PlainFraction(denominator)};

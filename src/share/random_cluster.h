@@ -67,13 +67,7 @@ inline Cluster draw_cluster(Random& random, Variety variety = {}) {
   const std::int64_t count = random.between(1, 8);
   for (std::int64_t i = 1; i <= count; ++i) {
     Node node{.id = {static_cast<std::uint64_t>(i)},
-              .parent = {},
-              .weight = random.between(variety.zero_weights && random.one_in(4) ? 0 : 1, 4),
-              .guarantee = {},
-              .cap = {},
-              .borrow_limit = {},
-              .lend_limit = {},
-              .demand = {}};
+              .weight = random.between(variety.zero_weights && random.one_in(4) ? 0 : 1, 4)};
     if (variety.groups && i > 1 && !random.one_in(3)) {
       node.parent = NodeId{static_cast<std::uint64_t>(random.between(1, i - 1))};
       cluster.nodes[node.parent->value - 1].demand.clear();

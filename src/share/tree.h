@@ -26,13 +26,13 @@ struct Resource {
 
 // For each resource, and for GPUs of any model together. Nothing said: no bound.
 struct Bounds {
-  std::vector<std::optional<std::int64_t>> of;
-  std::optional<std::int64_t> any_gpu;
+  std::vector<std::optional<std::int64_t>> of{};
+  std::optional<std::int64_t> any_gpu{};
 };
 
 // By model and other resources, or as a plain number of GPUs of any model; not both.
 struct Guarantee {
-  Amounts of;
+  Amounts of{};
   std::int64_t any_gpu{};
 };
 
@@ -44,15 +44,15 @@ struct ShapeGroup {
 
 struct Node {
   NodeId id;
-  std::optional<NodeId> parent;  // none: below the root, whose capacity is the fleet's
+  std::optional<NodeId> parent{};  // none: below the root, whose capacity is the fleet's
   std::int64_t weight = 1;       // only the ratio among siblings counts; 0: the rest of the rest
   // None: a leaf has none; a group is guaranteed the sum of its children's.
-  std::optional<Guarantee> guarantee;
-  Bounds cap;           // of what may be held
-  Bounds borrow_limit;  // of what may be held above the guarantee
-  Bounds lend_limit;    // of the part of the guarantee that others may use while it is idle
+  std::optional<Guarantee> guarantee{};
+  Bounds cap{};           // of what may be held
+  Bounds borrow_limit{};  // of what may be held above the guarantee
+  Bounds lend_limit{};    // of the part of the guarantee that others may use while it is idle
   // Of a leaf: what it holds, oldest first, then what it waits for, in the order of its queue.
-  std::vector<ShapeGroup> demand;
+  std::vector<ShapeGroup> demand{};
   // For ties among whole devices: the lower has waited longer. Of a group, its children's lowest.
   std::int64_t waiting_since{};
 };
@@ -63,8 +63,8 @@ enum class Surplus : std::uint8_t {
 };
 
 struct Cluster {
-  std::vector<Resource> resources;
-  std::vector<Node> nodes;  // in any order: nothing depends on it
+  std::vector<Resource> resources{};
+  std::vector<Node> nodes{};  // in any order: nothing depends on it
   Surplus surplus = Surplus::floor;
 };
 
