@@ -140,9 +140,8 @@ Ceiling ceiling_of(const Forest& forest, const Place& place, const Entitlement& 
   };
   Ceiling ceiling;
   for (std::size_t r = 0; r < forest.resources(); ++r) {
-    ceiling.of.push_back(
-        lower(bound_of(forest, place.node->cap, r), bound_of(forest, place.node->borrow_limit, r),
-              entitlement.of[r]));
+    ceiling.of.push_back(lower(bound_of(forest, place.node->cap, r),
+                               bound_of(forest, place.node->borrow_limit, r), entitlement.of[r]));
   }
   const auto plain = [](std::optional<std::int64_t> bound) {
     return bound ? std::optional<Fraction>(*bound) : std::nullopt;

@@ -10,9 +10,9 @@
 namespace keel::share {
 
 struct Entitlement {
-  Vector of;         // guaranteed, by resource
-  Fraction any_gpu;  // guaranteed beyond that, of any model
-  bool own = false;  // said for this place, not summed up from below
+  Vector of;            // guaranteed, by resource
+  Fraction any_gpu;     // guaranteed beyond that, of any model
+  bool own = false;     // said for this place, not summed up from below
   bool scaled = false;  // more was promised
 
   Fraction gpus(Mask models) const;  // of all models together

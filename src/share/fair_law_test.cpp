@@ -215,8 +215,7 @@ TEST(FairLaw, a_job_beyond_the_own_share_changes_nobodys) {
 
 // Of one level, one shape each; all of one weight class.
 Cluster draw_flat(Random& random) {
-  Cluster cluster = draw_cluster(random, {.bounds = false, .groups = false,
-                                          .zero_weights = false});
+  Cluster cluster = draw_cluster(random, {.bounds = false, .groups = false, .zero_weights = false});
   for (Node& node : cluster.nodes) {
     if (node.demand.size() > 1) node.demand.resize(1);
   }

@@ -4,28 +4,21 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <tuple>
 #include <vector>
 
+#include "share/fair_oracle_promises.h"
 #include "share/tree.h"
 
 namespace keel::share {
 
 // Q is a number that does not round. What is raised: units of each leaf's shape groups.
 template <class Q>
-class FairOracle {
+class FairOracle : public OraclePromises<Q> {
  public:
-  explicit FairOracle(const Cluster& cluster) : cluster_(cluster), count_(cluster.nodes.size()) {
-    for (std::size_t i = 0; i < count_; ++i) index_[cluster.nodes[i].id] = i;
-    for (std::size_t i = 0; i < count_; ++i) {
-      taken_.emplace_back(cluster.nodes[i].demand.size());
-      path_.emplace_back();
-      for (std::optional<std::size_t> n = i; n; n = parent(*n)) path_[i].push_back(*n);
-      deepest_ = std::max(deepest_, path_[i].size());
-    }
-    promise();
+  explicit FairOracle(const Cluster& cluster) : Base(cluster) {
+    for (const Node& leaf : cluster.nodes) taken_.emplace_back(leaf.demand.size());
   }
 
   // By node, in the order of the cluster, and resource.
@@ -40,9 +33,13 @@ class FairOracle {
     return held();
   }
   const std::vector<std::vector<Q>>& guaranteed() const { return guaranteed_; }
-  bool was_cut(std::size_t i) const { return cut_[i]; }
 
  private:
+  using Base = OraclePromises<Q>;
+  using Base::all_gpus, Base::capacity, Base::children, Base::gpus, Base::is_gpu, Base::node;
+  using Base::cluster_, Base::count_, Base::deepest_, Base::path_, Base::plain_, Base::typed_;
+  using Base::resources, Base::size, Base::total;
+
   enum class Kind { every, gpus, rest };
   struct Limit {
     std::optional<std::size_t> node;  // none: the fleet
@@ -65,116 +62,20 @@ class FairOracle {
     Key key{};
     std::vector<Q> raw;  // what is used per unit of its own pace
     std::vector<bool> asked, judged;
-    Q pace{};   // how much its share per weight grows with it
-    Q speed{};  // of its share per weight, in the fleet's time
+    Q pace{};                   // how much its share per weight grows with it
+    Q speed{};                  // of its share per weight, in the fleet's time
     std::optional<Q> clock_to;  // of a group: where its next child joins
   };
 
-  std::size_t resources() const { return cluster_.resources.size(); }
-  const Node& node(std::size_t i) const { return cluster_.nodes[i]; }
-  bool is_gpu(std::size_t r) const { return cluster_.resources[r].gpu; }
-  Q capacity(std::size_t r) const { return Q(cluster_.resources[r].capacity); }
-  std::optional<std::size_t> parent(std::size_t i) const {
-    if (!node(i).parent) return std::nullopt;
-    return index_.at(*node(i).parent);
-  }
-  std::vector<std::size_t> children(std::optional<std::size_t> of) const {
-    std::vector<std::size_t> found;
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (parent(i) == of) found.push_back(i);
-    }
-    return found;
-  }
-  std::vector<std::size_t> gpus() const {
-    std::vector<std::size_t> found;
-    for (std::size_t r = 0; r < resources(); ++r) {
-      if (is_gpu(r)) found.push_back(r);
-    }
-    return found;
-  }
-  Q total(const std::vector<Q>& of, const std::vector<std::size_t>& which) const {
-    Q sum = 0;
-    for (const std::size_t r : which) sum += of[r];
-    return sum;
-  }
-
-  // ---- Promises: what each node is guaranteed, cut from the root down.
-  void promise() {
-    typed_.assign(count_, std::vector<Q>(resources()));
-    plain_.assign(count_, Q(0));
-    cut_.assign(count_, false);
-    for (std::size_t depth = deepest_; depth > 0; --depth) {
-      for (std::size_t i = 0; i < count_; ++i) {
-        if (path_[i].size() == depth) sum_up(i);
-      }
-    }
-    std::vector<Q> fleet;
-    for (std::size_t r = 0; r < resources(); ++r) fleet.push_back(capacity(r));
-    hand_down(std::nullopt, fleet, Q(0), false);
-  }
-
-  void sum_up(std::size_t i) {
-    for (const std::size_t child : children(i)) {
-      for (std::size_t r = 0; r < resources(); ++r) typed_[i][r] += typed_[child][r];
-      plain_[i] += plain_[child];
-    }
-    const auto& said = node(i).guarantee;
-    if (!said) return;
-    plain_[i] = Q(said->any_gpu);
-    for (std::size_t r = 0; r < resources(); ++r) {
-      if (!said->of.empty()) typed_[i][r] = Q(said->of[r]);
-      if (said->of.empty() && is_gpu(r)) typed_[i][r] = 0;
-    }
-  }
-
-  void hand_down(std::optional<std::size_t> i, std::vector<Q> has, Q has_plain, bool own) {
-    std::vector<Q> sum(resources());
-    Q sum_plain = 0;
-    for (const std::size_t child : children(i)) {
-      for (std::size_t r = 0; r < resources(); ++r) sum[r] += typed_[child][r];
-      sum_plain += plain_[child];
-    }
-    Q left = total(has, gpus()) + has_plain;
-    std::vector<Q> part(resources(), Q(1));
-    for (std::size_t r = 0; r < resources(); ++r) {
-      Q there = has[r];
-      Q wanted = sum[r];
-      if (is_gpu(r) && own && has_plain > Q(0)) {
-        there = has_plain;
-        wanted = total(sum, gpus());
-      }
-      if (wanted > there) part[r] = there / wanted;
-      if (is_gpu(r)) left -= sum[r] * part[r];
-    }
-    const Q plain_part = sum_plain > left ? Q(left / sum_plain) : Q(1);
-    for (const std::size_t child : children(i)) {
-      for (std::size_t r = 0; r < resources(); ++r) {
-        if (part[r] != Q(1) && typed_[child][r] != Q(0)) cut_[child] = true;
-        typed_[child][r] = typed_[child][r] * part[r];
-      }
-      if (plain_part != Q(1) && plain_[child] != Q(0)) cut_[child] = true;
-      plain_[child] = plain_[child] * plain_part;
-      hand_down(child, typed_[child], plain_[child], node(child).guarantee.has_value());
-    }
-  }
-
-  Q all_gpus(std::size_t i) const { return total(typed_[i], gpus()) + plain_[i]; }
-
-  Q size(std::size_t i) const {
-    Q most = 0;
-    Q fleet = 0;
-    for (std::size_t r = 0; r < resources(); ++r) {
-      if (capacity(r) > Q(0)) most = std::max(most, Q(typed_[i][r] / capacity(r)));
-      if (is_gpu(r)) fleet += capacity(r);
-    }
-    return fleet > Q(0) ? std::max(most, Q(plain_[i] / fleet)) : most;
-  }
-
   // ---- Limits that always hold. Of lend limits only leaves' are known here.
   Rules fixed() const {
-    Rules rules{std::vector<Q>(count_, Q(1)), std::vector<bool>(count_), std::vector<bool>(count_),
-                std::vector<std::vector<std::size_t>>(count_), std::vector<bool>(count_),
-                std::vector<std::vector<Q>>(count_, std::vector<Q>(resources())), {}};
+    Rules rules{std::vector<Q>(count_, Q(1)),
+                std::vector<bool>(count_),
+                std::vector<bool>(count_),
+                std::vector<std::vector<std::size_t>>(count_),
+                std::vector<bool>(count_),
+                std::vector<std::vector<Q>>(count_, std::vector<Q>(resources())),
+                {}};
     for (std::size_t r = 0; r < resources(); ++r) {
       rules.limits.push_back({std::nullopt, {r}, capacity(r) - kept(r), Kind::every});
     }
@@ -292,8 +193,7 @@ class FairOracle {
         const Limit& limit = rules.limits[k];
         const bool meant = limit.stops == Kind::every || (limit.stops == Kind::gpus) == with_gpus;
         const bool above = !limit.node || std::ranges::count(path_[i], *limit.node) > 0;
-        stopped = stopped ||
-                  (reached[k] && meant && above && std::ranges::any_of(limit.of, asks));
+        stopped = stopped || (reached[k] && meant && above && std::ranges::any_of(limit.of, asks));
       }
       for (const std::size_t n : path_[i]) {
         if (!rules.needy[n] || with_gpus) continue;
@@ -460,15 +360,8 @@ class FairOracle {
     }
   }
 
-  const Cluster& cluster_;
-  std::size_t count_;
-  std::map<NodeId, std::size_t> index_;
-  std::vector<std::vector<std::size_t>> path_;  // the node itself first
-  std::size_t deepest_ = 0;
   std::vector<std::vector<Q>> taken_;
-  std::vector<std::vector<Q>> typed_, guaranteed_;
-  std::vector<Q> plain_;
-  std::vector<bool> cut_;
+  std::vector<std::vector<Q>> guaranteed_;
 };
 
 }  // namespace keel::share

@@ -38,18 +38,18 @@ Guarantee of_gpus(std::int64_t gpus) { return {.of = {gpus}}; }
 
 TEST(Fair, the_example_of_the_drf_paper) {
   // Ghodsi et al., NSDI 2011: 9 CPUs and 18 GB; tasks of 1 CPU, 4 GB and of 3 CPUs, 1 GB.
-  expect_shares({.resources = {{.capacity = 9}, {.capacity = 18}},
-                 .nodes = {{.id = {1}, .demand = {{{1, 4}, 100}}},
-                           {.id = {2}, .demand = {{{3, 1}, 100}}}}},
-                {{1, "3 12"}, {2, "6 2"}});
+  expect_shares(
+      {.resources = {{.capacity = 9}, {.capacity = 18}},
+       .nodes = {{.id = {1}, .demand = {{{1, 4}, 100}}}, {.id = {2}, .demand = {{{3, 1}, 100}}}}},
+      {{1, "3 12"}, {2, "6 2"}});
 }
 
 TEST(Fair, published_and_worked_examples_of_dominant_shares) {
   // Both are bound by the same resource.
-  expect_shares({.resources = capacities({21, 21}),
-                 .nodes = {{.id = {1}, .demand = {{{3, 2}, 10}}},
-                           {.id = {2}, .demand = {{{4, 1}, 10}}}}},
-                {{1, "21/2 7"}, {2, "21/2 21/8"}});
+  expect_shares(
+      {.resources = capacities({21, 21}),
+       .nodes = {{.id = {1}, .demand = {{{3, 2}, 10}}}, {.id = {2}, .demand = {{{4, 1}, 10}}}}},
+      {{1, "21/2 7"}, {2, "21/2 21/8"}});
   // Ghodsi et al.: when one of three leaves, neither of the others loses.
   Cluster three{.resources = capacities({100, 100}),
                 .nodes = {{.id = {1}, .demand = {{{4, 1}, 25}}},
@@ -73,9 +73,10 @@ TEST(Fair, published_and_worked_examples_of_one_resource) {
                            {.id = {3}, .weight = 500, .demand = {{{1}, 10}}},
                            {.id = {4}, .weight = 1000, .demand = {{{1}, 4}}}}},
                 {{1, "4"}, {2, "2"}, {3, "6"}, {4, "4"}});
-  expect_shares({.resources = capacities({100}),
-                 .nodes = {{.id = {1}, .demand = {{{1}, 1}}}, {.id = {2}, .demand = {{{1}, 1000}}}}},
-                {{1, "1"}, {2, "99"}});
+  expect_shares(
+      {.resources = capacities({100}),
+       .nodes = {{.id = {1}, .demand = {{{1}, 1}}}, {.id = {2}, .demand = {{{1}, 1000}}}}},
+      {{1, "1"}, {2, "99"}});
   expect_shares({.resources = capacities({12}),
                  .nodes = {{.id = {1}, .weight = 1, .demand = {{{2}, 6}}},
                            {.id = {2}, .weight = 2, .demand = {{{2}, 6}}},
@@ -157,10 +158,10 @@ TEST(Fair, weight_zero_keeps_its_guarantee_and_is_last_above_it) {
 
 TEST(Fair, a_guarantee_holds_on_every_model_that_a_job_asks_for) {
   // 1 is guaranteed the first model only: its job for both is beyond the guarantee.
-  Cluster cluster{.resources = capacities({4, 4}),
-                  .nodes = {{.id = {1}, .guarantee = Guarantee{.of = {4, 0}},
-                             .demand = {{{1, 1}, 4}}},
-                            {.id = {2}, .weight = 3, .demand = {{{1, 1}, 4}}}}};
+  Cluster cluster{
+      .resources = capacities({4, 4}),
+      .nodes = {{.id = {1}, .guarantee = Guarantee{.of = {4, 0}}, .demand = {{{1, 1}, 4}}},
+                {.id = {2}, .weight = 3, .demand = {{{1, 1}, 4}}}}};
   expect_shares(cluster, {{1, "1 1"}, {2, "3 3"}});
   // A plain number is of any model, and what comes first in the queue is counted first.
   cluster.nodes[0].guarantee = Guarantee{.any_gpu = 4};
@@ -181,25 +182,28 @@ TEST(Fair, promises_beyond_what_is_there_are_cut_in_proportion) {
 }
 
 TEST(Fair, what_a_group_is_guaranteed_beyond_its_children_is_theirs_before_others) {
-  expect_shares({.resources = capacities({10}),
-                 .nodes = {{.id = {1}, .guarantee = of_gpus(8)},
-                           {.id = {2}, .parent = NodeId{1}, .guarantee = of_gpus(2),
-                            .demand = {{{1}, 3}}},
-                           {.id = {3}, .parent = NodeId{1}, .weight = 0, .demand = {{{1}, 9}}},
-                           {.id = {4}, .weight = 100, .demand = {{{1}, 9}}}}},
-                {{1, "8"}, {2, "3"}, {3, "5"}, {4, "2"}});
+  expect_shares(
+      {.resources = capacities({10}),
+       .nodes = {{.id = {1}, .guarantee = of_gpus(8)},
+                 {.id = {2}, .parent = NodeId{1}, .guarantee = of_gpus(2), .demand = {{{1}, 3}}},
+                 {.id = {3}, .parent = NodeId{1}, .weight = 0, .demand = {{{1}, 9}}},
+                 {.id = {4}, .weight = 100, .demand = {{{1}, 9}}}}},
+      {{1, "8"}, {2, "3"}, {3, "5"}, {4, "2"}});
 }
 
 TEST(Fair, caps_and_limits_of_loans_bind) {
   // A parent's cap wins over its child's guarantee.
-  expect_shares({.resources = capacities({100}),
-                 .nodes = {{.id = {1}, .guarantee = of_gpus(100), .cap = {.any_gpu = 50}},
-                           {.id = {2}, .parent = NodeId{1}, .guarantee = of_gpus(100),
-                            .demand = {{{1}, 100}}}}},
-                {{1, "50"}, {2, "50"}});
+  expect_shares(
+      {.resources = capacities({100}),
+       .nodes =
+           {{.id = {1}, .guarantee = of_gpus(100), .cap = {.any_gpu = 50}},
+            {.id = {2}, .parent = NodeId{1}, .guarantee = of_gpus(100), .demand = {{{1}, 100}}}}},
+      {{1, "50"}, {2, "50"}});
   Cluster loan{.resources = capacities({15}),
                .nodes = {{.id = {1}, .guarantee = of_gpus(10), .lend_limit = {.any_gpu = 3}},
-                         {.id = {2}, .guarantee = of_gpus(5), .borrow_limit = {.any_gpu = 10},
+                         {.id = {2},
+                          .guarantee = of_gpus(5),
+                          .borrow_limit = {.any_gpu = 10},
                           .demand = {{{1}, 20}}}}};
   expect_shares(loan, {{2, "8"}});
   loan.nodes[0].lend_limit = {.of = {5}};

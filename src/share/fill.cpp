@@ -1,61 +1,25 @@
 // How it moves. A group has a clock: the share per weight that its lowest children have reached, and
-// these rise in step. Each child knows on that clock when something happens to it next, in itself or
-// deeper down, so that a breakpoint costs only the way from the root to it. Children above the clock
-// wait in blocks; a block whose level the clock reaches joins. What moves is brought up to date only
-// when somebody looks (sync).
+// these rise in step (siblings.h). Each child knows on that clock when something happens to it next,
+// in itself or deeper down, so a breakpoint costs only the way from the root to it. What rises is
+// brought up to date only when somebody looks (sync).
 #include "share/fill.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 
-#include "base/check.h"
+#include "share/siblings.h"
 
 namespace keel::share {
 namespace {
 
-// The order in which siblings rise. `level` is the dominant share per weight. What rises at no cost
-// comes first among equals: a shape that asks for nothing dominant (not paid), or one whose own
-// dominant resource lies below the leaf's (sub < level); the lowest on what it asks for first.
-struct Key {
-  bool last{};
-  Fraction level;
-  bool paid{};
-  Fraction sub;  // what rises: the group's clock while this is its front
-
-  friend std::strong_ordering operator<=>(const Key& a, const Key& b) {
-    if (a.last != b.last) return a.last <=> b.last;
-    if (const auto order = a.level <=> b.level; order != 0) return order;
-    if (a.paid != b.paid) return a.paid <=> b.paid;
-    return a.sub <=> b.sub;
-  }
-  friend bool operator==(const Key& a, const Key& b) { return (a <=> b) == 0; }
-};
-
-// Children that stand at one key and rise in step.
-struct Block {
-  std::set<std::pair<Fraction, std::size_t>> due;  // when, on the group's clock; which child
-  Vector rates;                                    // of all, per unit of the clock
-  std::vector<std::uint32_t> asking;               // for each resource, how many children
-};
-
 struct Mover {
   Vector amount;  // as of `synced`
-  Vector rates;   // per unit of its own clock: of a leaf, units taken
-  Mask asked{};   // by what moves
-  // Within the parent:
-  bool moving{};
-  Key key;
-  Fraction synced;  // on the parent's clock
-  Fraction due;     // on the parent's clock
-  Fraction speed;   // of its own clock, per unit of the parent's
-  Vector flow;      // rates * speed
-  // Of a leaf:
-  std::size_t shape{};
-  // Of a group; the front's key is kept here, since it rises:
-  Key clock;
-  Block front;
-  std::map<Key, Block> waiting;
+  Vector rates;   // per unit of its own clock; a leaf's counts units of its shape group
+  bool moves{};
+  Rising rising;              // within the parent
+  Fraction synced;            // on the parent's clock
+  Fraction speed;             // of its own clock, per unit of the parent's
+  std::size_t shape{};        // of a leaf
+  Siblings siblings;          // of a group
   std::vector<bool> reached;  // of its limits
   Mask closed_with_gpus{};
   Mask closed_without_gpus{};
@@ -90,11 +54,11 @@ class Filling {
     rebuild(0);
     for (;;) {
       settle(0);
-      if (root.front.due.empty()) break;
-      root.rates = root.front.rates;
+      if (root.siblings.empty()) break;
+      root.rates = root.siblings.rates();
       const Fraction step = *horizon(0);
       advance(0, step);
-      const std::uint32_t bits = root.clock.sub.bits();
+      const std::uint32_t bits = root.siblings.clock().sub.bits();
       if (bits > fraction_bits_max) return bits;
     }
     return std::nullopt;
@@ -130,8 +94,7 @@ class Filling {
       forest_.places[at].shapes[mover.shape].taken += step;
       return;
     }
-    mover.clock.sub += step;
-    if (mover.clock.paid) mover.clock.level = std::max(mover.clock.level, mover.clock.sub);
+    mover.siblings.advance(step);
   }
 
   void sync(std::size_t at, const Fraction& now) {
@@ -143,11 +106,7 @@ class Filling {
   }
 
   void sync_all(std::size_t at) {
-    Mover& mover = movers_[at];
-    for (const auto& [due, child] : mover.front.due) sync(child, mover.clock.sub);
-    for (const auto& [key, block] : mover.waiting) {
-      for (const auto& [due, child] : block.due) sync(child, key.sub);
-    }
+    for (const auto& [child, now] : movers_[at].siblings.everybody()) sync(child, now);
     for (const std::size_t child : forest_.places[at].children) sync_all(child);
   }
 
@@ -159,8 +118,9 @@ class Filling {
       const ForestShape& shape = forest_.places[at].shapes[mover.shape];
       sooner(soonest, shape.units - shape.taken);
     } else {
-      sooner(soonest, mover.front.due.begin()->first - mover.clock.sub);
-      if (const auto joined = next_join(mover)) sooner(soonest, *joined - mover.clock.sub);
+      const Siblings& siblings = mover.siblings;
+      sooner(soonest, siblings.next_due() - siblings.clock().sub);
+      if (const auto next = siblings.next_join()) sooner(soonest, *next - siblings.clock().sub);
     }
     for (std::size_t i = 0; i < mover.reached.size(); ++i) {
       const FillLimit& limit = rules_[at].limits[i];
@@ -172,37 +132,24 @@ class Filling {
     return soonest;
   }
 
-  // Where the clock reaches the next block that waits.
-  static std::optional<Fraction> next_join(const Mover& mover) {
-    if (mover.waiting.empty()) return std::nullopt;
-    const Key& next = mover.waiting.begin()->first;
-    if (next.last != mover.clock.last) return std::nullopt;
-    if (next.level == mover.clock.level && next.paid == mover.clock.paid) return next.sub;
-    if (mover.clock.paid) return next.level;
-    return std::nullopt;  // what costs nothing never leaves its level
-  }
-
   // Says how the node rises within its parent, from its amount and the rates of what moves in it.
   void derive(std::size_t at) {
     Mover& mover = movers_[at];
     if (is_leaf(at)) {
-      mover.moving = mover.shape < forest_.places[at].shapes.size();
-      if (!mover.moving) return;
+      mover.moves = mover.shape < forest_.places[at].shapes.size();
+      if (!mover.moves) return;
       mover.rates = forest_.places[at].shapes[mover.shape].each;
-      mover.asked = forest_.places[at].shapes[mover.shape].asked;
+      mover.rising.asked = forest_.places[at].shapes[mover.shape].asked;
     } else {
-      mover.moving = !mover.front.due.empty();
-      if (!mover.moving) return;
-      mover.rates = mover.front.rates;
-      mover.asked = 0;
-      for (std::size_t r = 0; r < forest_.resources(); ++r) {
-        if (mover.front.asking[r] > 0) mover.asked |= bit(r);
-      }
+      mover.moves = !mover.siblings.empty();
+      if (!mover.moves) return;
+      mover.rates = mover.siblings.rates();
+      mover.rising.asked = mover.siblings.asked();
     }
-    const Mask dominant = mover.asked & forest_.dominant;
-    mover.key.last = rules_[at].last;
-    mover.key.paid = dominant != 0;
-    rise(at, dominant != 0 ? dominant : mover.asked);
+    const Mask dominant = mover.rising.asked & forest_.dominant;
+    mover.rising.key.last = rules_[at].last;
+    mover.rising.key.paid = dominant != 0;
+    rise(at, dominant != 0 ? dominant : mover.rising.asked);
   }
 
   // Of `judged`, the resource with the highest share sets the pace.
@@ -225,14 +172,15 @@ class Filling {
       }
       found = true;
     }
-    mover.key.sub = highest;
-    mover.key.level = mover.key.paid ? highest : Fraction();
-    if (is_leaf(at)) mover.key.level = whole_level(at);
-    mover.synced = mover.key.sub;
+    Rising& rising = mover.rising;
+    rising.key.sub = highest;
+    rising.key.level = rising.key.paid ? highest : Fraction();
+    if (is_leaf(at)) rising.key.level = whole_level(at);
+    mover.synced = highest;
     mover.speed = Fraction(1) / steepest;
-    mover.flow.assign(shares.size(), {});
+    rising.flow.assign(shares.size(), {});
     for (std::size_t r = 0; r < shares.size(); ++r) {
-      if (!mover.rates[r].is_zero()) mover.flow[r] = mover.rates[r] * mover.speed;
+      if (!mover.rates[r].is_zero()) rising.flow[r] = mover.rates[r] * mover.speed;
     }
     // In time for what happens in it, and for another resource that overtakes the highest.
     std::optional<Fraction> soonest = *horizon(at) / mover.speed;
@@ -240,7 +188,7 @@ class Filling {
       if ((judged & bit(r)) == 0 || !(slopes[r] > steepest) || shares[r] == highest) continue;
       sooner(soonest, (highest - shares[r]) / (slopes[r] * mover.speed - Fraction(1)));
     }
-    mover.due = mover.key.sub + *soonest;
+    rising.due = highest + *soonest;
   }
 
   // A leaf is judged by all that it uses.
@@ -254,104 +202,23 @@ class Filling {
     return level;
   }
 
-  void add(Block& block, std::size_t child) {
-    const Mover& mover = movers_[child];
-    block.rates.resize(forest_.resources());
-    block.asking.resize(forest_.resources());
-    block.due.emplace(mover.due, child);
-    for (std::size_t r = 0; r < forest_.resources(); ++r) {
-      if (!mover.flow[r].is_zero()) block.rates[r] += mover.flow[r];
-      if ((mover.asked & bit(r)) != 0) block.asking[r] += 1;
-    }
-  }
-
-  void remove(Block& block, std::size_t child) {
-    const Mover& mover = movers_[child];
-    block.due.erase({mover.due, child});
-    for (std::size_t r = 0; r < forest_.resources(); ++r) {
-      if (!mover.flow[r].is_zero()) block.rates[r] -= mover.flow[r];
-      if ((mover.asked & bit(r)) != 0) block.asking[r] -= 1;
-    }
-  }
-
-  static void merge(Block& into, Block from) {
-    if (into.due.size() < from.due.size()) std::swap(into, from);
-    into.due.merge(from.due);
-    for (std::size_t r = 0; r < from.rates.size(); ++r) {
-      into.rates[r] += from.rates[r];
-      into.asking[r] += from.asking[r];
-    }
-  }
-
-  void join(std::size_t at, std::size_t child) {
-    Mover& group = movers_[at];
-    const Key& key = movers_[child].key;
-    if (group.front.due.empty()) {
-      group.front = {};
-      group.clock = key;
-    } else if (key < group.clock) {
-      pause(group);
-      group.clock = key;
-    }
-    add(key == group.clock ? group.front : group.waiting[key], child);
-  }
-
-  static void pause(Mover& group) {
-    const auto [place, fresh] = group.waiting.try_emplace(group.clock);
-    if (fresh) {
-      place->second = std::move(group.front);
-    } else {
-      merge(place->second, std::move(group.front));
-    }
-    group.front = {};
-  }
-
-  // Makes the lowest block the front. Gives whether the front has changed.
-  static bool order(Mover& group) {
-    bool changed = false;
-    while (!group.waiting.empty() &&
-           (group.front.due.empty() || group.waiting.begin()->first <= group.clock)) {
-      changed = true;
-      auto lowest = group.waiting.extract(group.waiting.begin());
-      if (group.front.due.empty()) {
-        group.front = std::move(lowest.mapped());
-      } else if (lowest.key() == group.clock) {
-        merge(group.front, std::move(lowest.mapped()));
-      } else {
-        pause(group);
-        group.front = std::move(lowest.mapped());
-      }
-      group.clock = lowest.key();
-    }
-    return changed;
-  }
-
-  static std::vector<std::size_t> due_now(const Mover& group) {
-    std::vector<std::size_t> due;
-    for (const auto& [when, child] : group.front.due) {
-      if (when > group.clock.sub) break;
-      due.push_back(child);
-    }
-    return due;
-  }
-
   // Does all that is due at the group's present clock.
   void settle(std::size_t at) {
-    Mover& group = movers_[at];
+    Siblings& siblings = movers_[at].siblings;
     for (;;) {
       if (newly_reached(at)) {
         sync_all(at);
         close(at);
         rebuild(at);
       }
-      const std::vector<std::size_t> due = due_now(group);
+      const std::vector<std::size_t> due = siblings.due_now();
       if (due.empty()) {
-        if (order(group)) continue;
+        if (siblings.order()) continue;
         return;
       }
       for (const std::size_t child : due) {
-        remove(group.front, child);
-        sync(child, group.clock.sub);
+        siblings.leave(child, movers_[child].rising);
+        sync(child, siblings.clock().sub);
         if (is_leaf(child)) {
           if (newly_reached(child)) close(child);
           choose(child);
@@ -359,11 +226,14 @@ class Filling {
           settle(child);
         }
       }
-      for (const std::size_t child : due) {
-        derive(child);
-        if (movers_[child].moving) join(at, child);
-      }
+      // Only now, as those that are due at one instant have no order among them.
+      for (const std::size_t child : due) enter(at, child);
     }
+  }
+
+  void enter(std::size_t at, std::size_t child) {
+    derive(child);
+    if (movers_[child].moves) movers_[at].siblings.join(child, movers_[child].rising);
   }
 
   bool newly_reached(std::size_t at) const {
@@ -410,15 +280,12 @@ class Filling {
 
   void rebuild(std::size_t at) {
     if (is_leaf(at)) return choose(at);
-    Mover& group = movers_[at];
-    group.front = {};
-    group.waiting.clear();
+    movers_[at].siblings.clear();
     for (const std::size_t child : forest_.places[at].children) {
       rebuild(child);
-      derive(child);
-      if (movers_[child].moving) join(at, child);
+      enter(at, child);
     }
-    order(group);
+    movers_[at].siblings.order();
   }
 
   Forest& forest_;

@@ -29,7 +29,8 @@ struct FillRules {
   // Shape groups that ask for any of these do not rise below, from the start.
   Mask closed_with_gpus{};
   Mask closed_without_gpus{};
-  Mask needs_without_gpus{};  // where set, shape groups without GPUs below must ask for one of these
+  Mask
+      needs_without_gpus{};  // where set, shape groups without GPUs below must ask for one of these
 };
 
 inline constexpr std::uint32_t fraction_bits_max = 1U << 15U;

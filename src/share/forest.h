@@ -10,7 +10,7 @@
 
 namespace keel::share {
 
-using Mask = std::uint64_t;             // of resources
+using Mask = std::uint64_t;            // of resources
 using Vector = std::vector<Fraction>;  // one for each resource
 
 constexpr Mask bit(std::size_t resource) { return Mask{1} << resource; }
@@ -36,7 +36,7 @@ struct Forest {
   Mask gpus{};
   Mask dominant{};
   std::vector<std::int64_t> units;  // by resource: what divides capacity and every demand
-  std::vector<Place> places;  // the root first, parents before children, siblings by id
+  std::vector<Place> places;        // the root first, parents before children, siblings by id
 
   std::size_t resources() const { return cluster->resources.size(); }
   // An amount of the cluster in units: numbers stay short where bytes come in gibibytes. GPUs count

@@ -47,11 +47,9 @@ struct FractionParts {
       return of_small(static_cast<std::int64_t>(numerator), static_cast<std::int64_t>(denominator));
     }
     Fraction result;
-    result.wide_ =
-        std::make_shared<const Wide>(Wide{std::move(numerator), std::move(denominator)});
+    result.wide_ = std::make_shared<const Wide>(Wide{std::move(numerator), std::move(denominator)});
     return result;
   }
-
 };
 
 namespace {
@@ -120,8 +118,8 @@ Parts::Wide inverse(const Parts::Wide& a) {
 
 cpp_int wide_from(Int128 value) {
   const bool negative = value < 0;
-  const Unsigned128 rest = negative ? 0 - static_cast<Unsigned128>(value)
-                                    : static_cast<Unsigned128>(value);
+  const Unsigned128 rest =
+      negative ? 0 - static_cast<Unsigned128>(value) : static_cast<Unsigned128>(value);
   cpp_int result = static_cast<std::uint64_t>(rest >> 64U);
   result <<= 64;
   result += static_cast<std::uint64_t>(rest);
@@ -157,10 +155,10 @@ Fraction small_sum(const Fraction& a, const Fraction& b, std::int64_t sign_of_b)
 
 Fraction small_product(std::int64_t n, std::int64_t x, std::int64_t m, std::int64_t y) {
   if (n == 0 || m == 0) return {};
-  const auto across = static_cast<std::int64_t>(
-      common_divisor(magnitude(n), static_cast<std::uint64_t>(y)));
-  const auto back = static_cast<std::int64_t>(
-      common_divisor(magnitude(m), static_cast<std::uint64_t>(x)));
+  const auto across =
+      static_cast<std::int64_t>(common_divisor(magnitude(n), static_cast<std::uint64_t>(y)));
+  const auto back =
+      static_cast<std::int64_t>(common_divisor(magnitude(m), static_cast<std::uint64_t>(x)));
   return from_reduced(Int128{n / across} * (m / back), Int128{x / back} * (y / across));
 }
 

@@ -10,8 +10,8 @@ namespace keel::share {
 
 // What may occur in a drawn cluster.
 struct Variety {
-  bool bounds = true;      // guarantees, caps, limits
-  bool groups = true;      // more than one level
+  bool bounds = true;  // guarantees, caps, limits
+  bool groups = true;  // more than one level
   bool zero_weights = true;
 };
 

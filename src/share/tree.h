@@ -45,7 +45,7 @@ struct ShapeGroup {
 struct Node {
   NodeId id;
   std::optional<NodeId> parent{};  // none: below the root, whose capacity is the fleet's
-  std::int64_t weight = 1;       // only the ratio among siblings counts; 0: the rest of the rest
+  std::int64_t weight = 1;         // only the ratio among siblings counts; 0: the rest of the rest
   // None: a leaf has none; a group is guaranteed the sum of its children's.
   std::optional<Guarantee> guarantee{};
   Bounds cap{};           // of what may be held

@@ -61,8 +61,7 @@ Decayed read(const Usage& usage, HalfLife half_life, std::int64_t at_us) {
   const std::uint64_t halvings = gap / whole;
   if (gap == 0) return usage.then;
   if (halvings >= 127) return {target};  // less than an ulp is left of anything
-  const Unsigned128 factor =
-      power_of_half(static_cast<std::int64_t>(gap % whole), half_life.us());
+  const Unsigned128 factor = power_of_half(static_cast<std::int64_t>(gap % whole), half_life.us());
   const unsigned shift = 127U + static_cast<unsigned>(halvings);
   const Unsigned128 from = usage.then.ulps;
   if (from >= target) return {target + scaled_product(from - target, factor, shift)};

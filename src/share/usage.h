@@ -19,9 +19,9 @@
 
 namespace keel::share {
 
-inline constexpr std::int64_t half_life_us_min = 1'000'000;                     // a second
+inline constexpr std::int64_t half_life_us_min = 1'000'000;                      // a second
 inline constexpr std::int64_t half_life_us_max = 366LL * 24 * 3600 * 1'000'000;  // a leap year
-inline constexpr std::int64_t price_thousandths_max = 1'000'000;                // a thousandfold
+inline constexpr std::int64_t price_thousandths_max = 1'000'000;                 // a thousandfold
 
 class HalfLife {
  public:
