@@ -1,7 +1,7 @@
-// How it moves. A group has a clock: the share per weight that its lowest children have reached, and
-// these rise in step (siblings.h). Each child knows on that clock when something happens to it next,
-// in itself or deeper down, so a breakpoint costs only the way from the root to it. What rises is
-// brought up to date only when somebody looks (sync).
+// How it moves. A group has a clock: the share per weight that its lowest children have reached,
+// and these rise in step (siblings.h). Each child knows on that clock when something happens to it
+// next, in itself or deeper down, so a breakpoint costs only the way from the root to it. What
+// rises is brought up to date only when somebody looks (sync).
 #include "share/fill.h"
 
 #include <algorithm>
