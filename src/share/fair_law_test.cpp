@@ -191,6 +191,32 @@ TEST(FairLaw, one_job_more_takes_nobody_below_guarantee_and_weighted_part) {
   });
 }
 
+TEST(FairLaw, nobody_takes_anything_of_what_is_guaranteed_and_wanted) {
+  int seen = 0;
+  expect_law([&](Random& random) {
+    Cluster cluster = draw_cluster(random);
+    cluster.resources.resize(1);
+    cluster.resources[0].gpu = true;
+    for (Node& node : cluster.nodes) {
+      node.cap = node.borrow_limit = node.lend_limit = {};
+      if (node.guarantee && node.guarantee->any_gpu == 0) node.guarantee->of.resize(1);
+      for (ShapeGroup& group : node.demand) group.each = {std::max<std::int64_t>(group.each[0], 1)};
+    }
+    SCOPED_TRACE(text_of(cluster));
+    const auto shares = fair_shares(cluster);
+    for (const Node& node : cluster.nodes) {
+      const FairShare& share = shares->of(node.id);
+      if (share.scaled || !node.guarantee || !is_leaf(cluster, node)) continue;
+      const Guarantee& guarantee = *node.guarantee;
+      const Fraction promised(guarantee.of.empty() ? guarantee.any_gpu : guarantee.of[0]);
+      EXPECT_EQ(share.parts[0].guarantee >= std::min(promised, wanted(node, 0)), true)
+          << "node " << node.id.value;
+      ++seen;
+    }
+  });
+  EXPECT_GT(seen, 300);
+}
+
 TEST(FairLaw, a_job_beyond_the_own_share_changes_nobodys) {
   int seen = 0;
   expect_law([&](Random& random) {

@@ -216,6 +216,12 @@ TEST(Fair, caps_and_limits_of_loans_bind) {
   loan.nodes[0].lend_limit = {.any_gpu = 3};
   loan.nodes[0].demand = {{{1}, 6}};
   expect_shares(loan, {{1, "6"}, {2, "8"}});
+  // A group keeps back what its children leave: 8 of 10, of which they want 3.
+  expect_shares({.resources = capacities({15}),
+                 .nodes = {{.id = {1}, .guarantee = of_gpus(10), .lend_limit = {.any_gpu = 2}},
+                           {.id = {2}, .demand = {{{1}, 20}}},
+                           {.id = {3}, .parent = NodeId{1}, .demand = {{{1}, 3}}}}},
+                {{1, "3"}, {2, "7"}, {3, "3"}});
 }
 
 TEST(Fair, a_resource_left_out_of_dominance_costs_nothing) {
