@@ -22,6 +22,7 @@ std::vector<ForestShape> shapes_of(const Forest& forest, const Node& node) {
 
 std::vector<std::int64_t> units_of(const Cluster& cluster) {
   std::vector<std::int64_t> units;
+  units.reserve(cluster.resources.size());
   for (const Resource& resource : cluster.resources) {
     units.push_back(resource.gpu ? 1 : resource.capacity);
   }

@@ -93,6 +93,7 @@ std::vector<std::size_t> Siblings::due_now() const {
 
 std::vector<std::pair<std::size_t, Fraction>> Siblings::everybody() const {
   std::vector<std::pair<std::size_t, Fraction>> all;
+  all.reserve(front_.due.size());
   for (const auto& [when, child] : front_.due) all.emplace_back(child, clock_.sub);
   for (const auto& [key, block] : waiting_) {
     for (const auto& [when, child] : block.due) all.emplace_back(child, key.sub);

@@ -11,8 +11,8 @@ namespace {
 using Code = ShareError::Code;
 using Verdict = Result<Done, ShareError>;
 
-ShareError fault(const Node& node, Code code, std::string field) {
-  return {.code = code, .node = node.id, .field = std::move(field), .value = 0, .limit = 0};
+ShareError fault(const Node& node, Code code, const std::string& field) {
+  return {.code = code, .node = node.id, .field = field, .value = 0, .limit = 0};
 }
 
 struct Measured {
@@ -21,12 +21,12 @@ struct Measured {
   std::int64_t limit{};
 };
 
-Verdict within(std::optional<NodeId> node, Measured measured) {
+Verdict within(std::optional<NodeId> node, const Measured& measured) {
   if (measured.value >= 0 && measured.value <= measured.limit) return Done{};
   const bool below = measured.value < 0;
   return ShareError{.code = below ? Code::below_zero : Code::above_limit,
                     .node = node,
-                    .field = std::move(measured.field),
+                    .field = measured.field,
                     .value = measured.value,
                     .limit = below ? 0 : measured.limit};
 }
