@@ -1,6 +1,6 @@
 // That fair shares of a large tree can be computed. KEEL_SHARE_TENANTS says how many leaves
-// (default 2,000), KEEL_SHARE_ASK what jobs ask for: "gpus" (default), "even" (as much CPU and memory for
-// each GPU) or "odd" (amounts drawn by chance). Prints how long it took.
+// (default 2,000), KEEL_SHARE_ASK what jobs ask for: "gpus" (default), "even" (as much CPU and
+// memory for each GPU) or "odd" (amounts drawn by chance). Prints how long it took.
 #include <gtest/gtest.h>
 
 #include <chrono>
