@@ -4,7 +4,7 @@ cmake_minimum_required(VERSION 3.25)
 
 set(keel_below_base "")
 set(keel_below_model base)
-set(keel_below_share base model)
+set(keel_below_share base)
 set(keel_below_timeline base model)
 set(keel_below_ports base model)
 set(keel_below_wire base model proto)

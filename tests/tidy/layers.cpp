@@ -12,7 +12,7 @@ const std::map<std::string, std::set<std::string>>& allowed() {
   static const std::map<std::string, std::set<std::string>> table{
       {"base", {}},
       {"model", {"base"}},
-      {"share", {"base", "model"}},
+      {"share", {"base"}},
       {"timeline", {"base", "model"}},
       {"ports", {"base", "model"}},
       {"wire", {"base", "model", "proto"}},
