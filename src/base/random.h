@@ -23,8 +23,10 @@ class Random {
   // In [first, last]. The bias of the remainder is below 2^-32 for the ranges that are asked for.
   std::int64_t between(std::int64_t first, std::int64_t last) {
     check(first <= last, "a range has a first number");
-    const auto width = static_cast<std::uint64_t>(last - first) + 1;
-    return first + static_cast<std::int64_t>(width == 0 ? next() : next() % width);
+    // Without a sign, in which the widest ranges have room; modulo 2^64 as the conversions are.
+    const auto from = static_cast<std::uint64_t>(first);
+    const std::uint64_t width = static_cast<std::uint64_t>(last) - from + 1;
+    return static_cast<std::int64_t>(from + (width == 0 ? next() : next() % width));
   }
 
   bool one_in(std::int64_t n) { return between(1, n) == 1; }
