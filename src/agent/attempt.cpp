@@ -20,18 +20,7 @@ bool shares_a_device(const Claim& claim, const Prepare& order) {
 
 }  // namespace
 
-bool is_live(const Claim& claim) {
-  switch (claim.phase) {
-    case TaskPhase::preparing:
-    case TaskPhase::prepared:
-    case TaskPhase::running: return true;
-    case TaskPhase::ended: return !claim.exit.clean;
-    case TaskPhase::settled:
-    case TaskPhase::refused: return false;
-  }
-  check(false, "every phase is live or not");
-  return {};
-}
+bool is_live(const Claim& claim) { return is_live(claim.phase, claim.exit); }
 
 AgentCore::AgentCore(NodeInventory inventory, Claims::Kept kept)
     : inventory_(std::move(inventory)), floors_(std::move(kept.floors)) {

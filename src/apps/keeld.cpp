@@ -185,7 +185,7 @@ int mark_restored(const KeeldOptions& options) {
   }
   const auto lock = or_exit(hold_directory(options.data));
   const auto store = or_exit(SqliteStore::open(database, {}));
-  const Store::Restored marked = or_exit(store->mark_restored());
+  const Store::Restored marked = or_exit(store->mark_restored(SystemClock({}).now()));
   std::printf(
       "marked: %s was put back from an older copy. Tokens %llu to %llu count as given by what was "
       "lost. Start keeld as usual; it places no job until all that was begun after the copy has "

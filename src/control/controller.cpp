@@ -7,7 +7,6 @@
 #include "base/plant.h"
 #include "core/launch.h"
 #include "core/reconcile.h"
-#include "model/limits.h"
 
 namespace keel {
 namespace {
@@ -32,7 +31,7 @@ Controller::Controller(const Policy& policy, Epoch epoch, const Loaded& loaded, 
   state_.restore(loaded.seq, loaded.at,
                  planted(Plant::restart_forgets_tokens) ? FencingToken{} : loaded.last_token,
                  loaded.lost);
-  if (loaded.settling) settles_at_ = now + proof_of_loss(limits::grace_max, policy);
+  if (loaded.settling) settles_at_ = now + proof_of_loss(policy.grace_max, policy);
 }
 
 // All that was begun after the copy, and has not been heard of, is over by now.
@@ -218,10 +217,10 @@ void Controller::record(const NodeId& node, NodeEvent event) {
 
 void Controller::take_due_steps(JobId id) {
   while (const Job* job = state_.find(id)) {
-    // It may have been launched after the copy was made that was put back: not void until then.
-    const bool kept = settles_at_ && job->state == JobState::reserved;
-    const Instant by = kept ? std::min(now_, job->claim_by - microseconds(1)) : now_;
-    auto step = next_step(*job, by, policy_);
+    // It may have been launched after the copy was made that was put back, and begun again
+    // elsewhere: until that is known it is neither void nor launched.
+    if (settles_at_ && job->state == JobState::reserved) return;
+    auto step = next_step(*job, now_, policy_);
     if (!step || (std::holds_alternative<Launched>(*step) && !is_heard(*job))) return;
     if (!record(id, *std::move(step))) return;
   }
@@ -238,7 +237,7 @@ void Controller::update_placeable(const NodeId& node) {
   const auto session = sessions_.find(node);
   const Node* known = state_.find(node);
   const bool fit = !settles_at_ && session != sessions_.end() && session->second.heard_in_full &&
-                   !session->second.ahead && known != nullptr && known->foreign.empty() &&
+                   !ahead_.contains(node) && known != nullptr && known->foreign.empty() &&
                    known->state == NodeState::ready &&
                    known->inventory.condition == NodeCondition::fit;
   const bool changed = fit ? placeable_.insert(node).second : placeable_.erase(node) == 1;
@@ -248,6 +247,10 @@ void Controller::update_placeable(const NodeId& node) {
 void Controller::send(const Duty& duty) {
   const auto session = sessions_.find(duty.node);
   if (session == sessions_.end() || !session->second.heard_in_full) return;
+  // Another attempt of it may run, which the store has forgotten.
+  const bool begins =
+      std::holds_alternative<Prepare>(duty.kind) || std::holds_alternative<Start>(duty.kind);
+  if (begins && (settles_at_ || state_.runs_unknown(duty.key.job))) return;
   if (!sent_.insert({duty.key, duty.token, duty.kind.index()}).second) return;
   turn_.to_agents.push_back(
       {duty.node, session->second.number, ToAgent::Ask{session->second.last_report, duty}});

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -73,7 +74,7 @@ class Controller {
   // Things that nobody could honestly have said, since the start. For an operator's alarm.
   std::uint64_t alarms() const { return alarms_; }
 
-  // What an operator should read, each line once.
+  // What an operator should read and has not been given yet.
   std::vector<std::string> take_notices() { return std::exchange(notices_, {}); }
 
  private:
@@ -81,7 +82,6 @@ class Controller {
     SessionNo number{};
     ReportNo last_report{};
     bool heard_in_full{};
-    bool ahead{};  // it has seen tokens that this store never gave
   };
 
   void hear(const SubmitInput& input, const Lookups& lookups);
@@ -121,6 +121,7 @@ class Controller {
   State state_;
   std::map<NodeId, Session> sessions_;
   std::map<NodeId, Instant> last_heard_;
+  std::set<NodeId> ahead_;  // they have seen tokens that this store had never given
   std::map<DeviceId, NodeId> device_places_;
   Placeable placeable_;
   Cursor cursor_;

@@ -6,7 +6,6 @@
 #include "control/controller.h"
 #include "core/launch.h"
 #include "core/reconcile.h"
-#include "model/limits.h"
 
 namespace keel {
 namespace {
@@ -24,7 +23,7 @@ bool Controller::holds_tasks_of_another(const NodeInventory& inventory) const {
   const Node* node = state_.find(inventory.id);
   if (planted(Plant::lost_disk_not_noticed)) return false;
   return node != nullptr && node->inventory.agent_id != inventory.agent_id &&
-         !state_.jobs_on(inventory.id).empty();
+         !(state_.jobs_on(inventory.id).empty() && node->foreign.empty());
 }
 
 // Why these devices cannot be this node's, if they cannot: each is where it was reported first, as
@@ -35,8 +34,9 @@ std::optional<std::string> Controller::claimed_elsewhere(const NodeInventory& in
     const auto place = device_places_.find(device.id);
     if (place == device_places_.end() || place->second == inventory.id) continue;
     const NodeId& other = place->second;
-    const bool left =
-        state_.find(other)->state == NodeState::unreachable && state_.jobs_on(other).empty();
+    const Node& there = *state_.find(other);
+    const bool left = there.state == NodeState::unreachable && there.foreign.empty() &&
+                      state_.jobs_on(other).empty();
     if (!left) return "device " + device.id.uuid + " is that of node " + other.name;
   }
   return std::nullopt;
@@ -56,8 +56,7 @@ void Controller::hear(const AgentConnected& input, const Lookups&) {
   Session& session = sessions_[input.node];
   if (input.session <= session.number) return;  // overtaken by a newer connection
   session = {.number = input.session};
-  if (input.newest_token > state_.last_token()) {
-    session.ahead = true;
+  if (input.newest_token > state_.last_token() && ahead_.insert(input.node).second) {
     notices_.push_back("node " + input.node.name + " has seen token " +
                        std::to_string(input.newest_token.value) + ", and the last one here is " +
                        std::to_string(state_.last_token().value) +
@@ -176,7 +175,7 @@ void Controller::lose(const NodeId& node) {
   const Duration silent = now_ - last_heard_[node];
   const auto on_node = state_.jobs_on(node);
   const bool foreign = !state_.find(node)->foreign.empty();
-  if (foreign && silent >= proof_of_loss(limits::grace_max, policy_)) record(node, ForeignSeen{});
+  if (foreign && silent >= proof_of_loss(policy_.grace_max, policy_)) record(node, ForeignSeen{});
   for (const auto& [id, count] : on_node) {
     const Job& job = *state_.find(id);
     if (job.state == JobState::reserved || silent < proof_of_loss(job.grace, policy_)) continue;

@@ -1,11 +1,31 @@
 #include "control/recover.h"
 
 #include <map>
+#include <set>
+#include <string>
 
 #include "core/lifecycle.h"
 
 namespace keel {
 namespace {
+
+StoreError amiss(const DeviceId& device, const std::string& what) {
+  return StoreError{StoreError::Code::unreadable, "device " + device.uuid + ": " + what};
+}
+
+// A task is on a node that was reported.
+Result<Done, StoreError> check_nodes(const Loaded& loaded) {
+  std::set<NodeId> nodes;
+  for (const Node& node : loaded.nodes) nodes.insert(node.inventory.id);
+  for (const Job& job : loaded.jobs) {
+    for (const Task& task : job.tasks) {
+      if (nodes.contains(task.node)) continue;
+      return StoreError{StoreError::Code::unreadable, "job " + print(job.id) + " is on node " +
+                                                          task.node.name + ", which has no row"};
+    }
+  }
+  return Done{};
+}
 
 // Each device is held by the task that the jobs' rows name, and by no other. A holding without its
 // task would keep its device for ever.
@@ -16,13 +36,15 @@ Result<Done, StoreError> check_holdings(const Loaded& loaded) {
       const Task& task = job.tasks[rank];
       if (!holds_devices(task)) continue;
       for (const DeviceId& device : task.devices) {
-        expected[device] = {device, {job.id, job.attempt, rank}, job.token};
+        const Holding holding{device, {job.id, job.attempt, rank}, job.token};
+        const auto [other, fresh] = expected.emplace(device, holding);
+        if (!fresh) {
+          return amiss(device,
+                       print(holding.key) + " has it, and so has " + print(other->second.key));
+        }
       }
     }
   }
-  const auto amiss = [](const DeviceId& device, const std::string& what) {
-    return StoreError{StoreError::Code::unreadable, "device " + device.uuid + ": " + what};
-  };
   for (const Holding& holding : loaded.holdings) {
     const auto task = expected.find(holding.device);
     if (task == expected.end() || task->second != holding) {
@@ -40,6 +62,7 @@ Result<Done, StoreError> check_holdings(const Loaded& loaded) {
 Result<Recovered, StoreError> recover(Store& store) {
   TRY(epoch, store.take_over());
   TRY(loaded, store.load());
+  TRY(known, check_nodes(loaded));
   TRY(held, check_holdings(loaded));
   return Recovered{epoch, std::move(loaded)};
 }

@@ -2,7 +2,6 @@
 // copy is never given again, is left alone and is shown; nothing runs twice.
 #include "control/test_world.h"
 #include "core/reconcile.h"
-#include "model/limits.h"
 
 namespace keel {
 namespace {
@@ -58,7 +57,7 @@ TEST(Restored, nothing_is_placed_until_all_that_is_not_heard_of_has_surely_ended
   world.connect();
   world.report({});
   EXPECT_EQ(why_waiting(world, {9}), Reason::restored_lately);
-  const Duration wait = proof_of_loss(limits::grace_max, world.policy);
+  const Duration wait = proof_of_loss(world.policy.grace_max, world.policy);
   for (Duration passed; passed < wait - seconds(5); passed = passed + seconds(1)) {
     world.pass(seconds(1));
     world.report({});
@@ -80,17 +79,66 @@ TEST(Restored, a_reservation_of_the_copy_is_kept_and_taken_up_where_it_was_launc
   world.pass(minutes(5));
   EXPECT_EQ(world.state(9), JobState::reserved) << "its agent was told START, for all we know";
   world.connect();
-  world.report(saying(TaskPhase::running, last_of_copy));
+  EXPECT_EQ(world.sent<Prepare>(), 0) << "another attempt of it may have been begun since";
   world.report(saying(TaskPhase::running, last_of_copy));
   EXPECT_EQ(world.state(9), JobState::running);
   EXPECT_EQ(world.sent<Stop>(), 0);
+}
+
+// Found by a reviewer: prepared anew, it would have been launched beside its second attempt.
+TEST(Restored, a_reservation_of_the_copy_is_not_launched_while_another_attempt_may_run) {
+  World world(marked(reserved()));
+  world.connect();
+  std::vector<TaskReport> tasks = saying(TaskPhase::prepared, last_of_copy);
+  tasks.push_back({.key = {{9}, {2}, 0}, .token = forgotten, .phase = TaskPhase::running});
+  for (int second = 0; second < 30; ++second) {
+    world.report(tasks);
+    ASSERT_EQ(world.sent<Prepare>() + world.sent<Start>(), 0);
+    world.pass(seconds(1));
+  }
+  EXPECT_EQ(world.state(9), JobState::reserved);
+}
+
+// Found by a reviewer: voided at the end of the wait, it would have been begun beside itself.
+TEST(Restored, a_gang_that_was_launched_after_the_copy_is_taken_up_though_a_part_of_it_is_silent) {
+  for (const TaskPhase phase : {TaskPhase::running, TaskPhase::ended}) {
+    Job job = reserved();
+    job.shape.gang.tasks = 2;
+    job.tasks.push_back({.node = {"n2"}, .devices = {{"g9"}}, .state = TaskState::reserved});
+    Loaded copy = marked(job);
+    copy.nodes.push_back(Node{.inventory = {.id = {"n2"}, .agent_id = "second"}});
+    World world(copy);
+    world.connect();
+    world.report(saying(phase, last_of_copy, {9}, {.clean = true}));
+    EXPECT_EQ(world.state(9), JobState::launching) << print(phase);
+    EXPECT_EQ(world.rows.at({9}).tasks[1].state, TaskState::prepared);
+    EXPECT_EQ(world.controller.alarms(), 0U);
+  }
+}
+
+// Found by a reviewer: a claim whose START was written and whose shim never came waits for ever.
+TEST(Restored, what_was_prepared_after_the_copy_and_has_not_begun_never_will) {
+  World world(marked(queued()));
+  world.connect();
+  world.report(saying(TaskPhase::prepared, forgotten));
+  EXPECT_EQ(world.sent<Stop>(), 1);
+}
+
+TEST(Restored, a_second_agent_of_the_name_is_refused_while_the_firsts_forgotten_tasks_run) {
+  World world(marked(queued()));
+  world.connect();
+  world.report(saying(TaskPhase::running, forgotten));
+  world.turn({AgentGone{n1, {1}}});
+  world.connect({2}, "second");
+  ASSERT_EQ(world.last.to_agents.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<ToAgent::Refuse>(world.last.to_agents[0].message));
 }
 
 TEST(Restored, a_reservation_that_nobody_knows_of_is_void_in_the_end) {
   World world(marked(reserved()));
   world.connect();
   world.report({});
-  world.pass(proof_of_loss(limits::grace_max, world.policy) + seconds(5));
+  world.pass(proof_of_loss(world.policy.grace_max, world.policy) + seconds(5));
   EXPECT_EQ(world.state(9), JobState::queued);
   EXPECT_TRUE(world.controller.state().use_of(n1).devices.empty());
 }
@@ -98,7 +146,7 @@ TEST(Restored, a_reservation_that_nobody_knows_of_is_void_in_the_end) {
 TEST(Restored, what_was_begun_after_the_copy_is_left_alone_and_shown_and_nothing_is_put_beside_it) {
   World world(marked(queued()));
   world.connect();
-  world.pass(proof_of_loss(limits::grace_max, world.policy) - seconds(5));
+  world.pass(proof_of_loss(world.policy.grace_max, world.policy) - seconds(5));
   world.report(saying(TaskPhase::running, forgotten));
   EXPECT_EQ(world.sent<Stop>() + world.sent<Release>(), 0);
   ASSERT_EQ(world.last.batch.nodes.size(), 1U);
@@ -131,7 +179,7 @@ TEST(Restored, what_runs_on_a_node_that_is_not_heard_any_more_is_over_one_day) {
   world.connect();
   world.report(saying(TaskPhase::running, forgotten));
   world.turn({AgentGone{n1, {1}}});
-  world.pass(proof_of_loss(limits::grace_max, world.policy) + seconds(5));
+  world.pass(proof_of_loss(world.policy.grace_max, world.policy) + seconds(5));
   EXPECT_TRUE(world.controller.state().find(n1)->foreign.empty());
   EXPECT_EQ(why_waiting(world, {9}), Reason::fleet_not_heard);
 }

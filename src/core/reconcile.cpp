@@ -25,29 +25,44 @@ Exit lost(std::string text) {
   return {.kind = ExitKind::lost, .clean = true, .text = std::move(text)};
 }
 
+// It was told START, and the store was put back to before that was stored: all were prepared.
+void note_launch(const Job& job, std::vector<JobFact>& facts) {
+  const bool noted = std::ranges::any_of(facts, [&](const JobFact& fact) {
+    return fact.job == job.id && std::holds_alternative<Launched>(fact.event);
+  });
+  if (noted) return;
+  for (std::uint32_t rank = 0; rank < job.tasks.size(); ++rank) {
+    if (job.tasks[rank].state != TaskState::reserved) continue;
+    facts.push_back({job.id, TaskPrepared{job.token, rank}});
+  }
+  facts.push_back({job.id, Launched{job.token}});
+}
+
 void facts_of(const TaskReport& report, const Job& job, const Task& task, Instant now,
               const Policy& policy, std::vector<JobFact>& facts) {
   const auto say = [&](JobEvent event) { facts.push_back({report.key.job, std::move(event)}); };
   const std::uint32_t rank = report.key.task;
+  const bool reserved = job.state == JobState::reserved;
   switch (report.phase) {
     case TaskPhase::preparing: return;
     case TaskPhase::prepared:
       if (task.state == TaskState::reserved) say(TaskPrepared{report.token, rank});
       return;
     case TaskPhase::running:
-      // Of a store that was put back to before it heard so.
-      if (task.state == TaskState::reserved) say(TaskPrepared{report.token, rank});
-      if (task.state == TaskState::prepared) say(TaskStarted{report.token, rank});
+      if (reserved) note_launch(job, facts);
+      if (reserved || task.state == TaskState::prepared) say(TaskStarted{report.token, rank});
       return;
     case TaskPhase::ended:
     case TaskPhase::settled:
-      if (job.state == JobState::reserved) {  // the agent gave the claim up by itself
-        if (!report.exit.clean) return;  // or it ran, and the store was put back to before that
+      if (reserved && report.exit.kind == ExitKind::not_started) {
+        // The agent gave the claim up by itself.
         say(Voided{report.token, Reason::claim_expired, next_try(job, now, policy)});
         return;
       }
+      if (reserved) note_launch(job, facts);
       // A task that was over before anybody heard of its start had started all the same.
-      if (task.state == TaskState::prepared && report.exit.kind != ExitKind::not_started) {
+      if ((reserved || task.state == TaskState::prepared) &&
+          report.exit.kind != ExitKind::not_started) {
         say(TaskStarted{report.token, rank});
       }
       if (task.state != TaskState::ended || (!task.exit.clean && report.exit.clean)) {
@@ -70,24 +85,9 @@ void facts_of(const TaskReport& report, const Job& job, const Task& task, Instan
   check(false, "every phase tells its facts");
 }
 
-bool is_live(const TaskReport& report) {
-  switch (report.phase) {
-    case TaskPhase::preparing:
-    case TaskPhase::prepared:
-    case TaskPhase::running: return true;
-    case TaskPhase::ended: return !report.exit.clean;
-    case TaskPhase::settled:
-    case TaskPhase::refused: return false;
-  }
-  check(false, "every phase is live or not");
-  return {};
-}
-
-// Nothing is done to what runs by a token that we do not know. What has no token has no claim, and
-// its agent stops it by itself.
 bool is_foreign(const TaskReport& report, const State& state) {
   if (report.token == FencingToken{}) return true;
-  return !state.was_given(report.token) && is_live(report);
+  return !state.was_given(report.token) && is_live(report.phase, report.exit);
 }
 
 // What to do about a task that nobody wants there.
@@ -170,7 +170,11 @@ Told facts_told(const NodeId& node, const Report& report, const State& state, In
 std::vector<Duty> orders_due(const NodeId& node, const Report& report, const State& state) {
   std::vector<Duty> orders;
   for (const TaskReport& task : report.tasks) {
-    if (is_foreign(task, state) || wanted(state, node, task) != nullptr) continue;
+    // What runs by a token that we do not know is left alone; what has not begun never will. What
+    // has no token has no claim, and its agent stops it by itself.
+    const bool runs = task.phase == TaskPhase::running || task.phase == TaskPhase::ended;
+    if (is_foreign(task, state) && (runs || task.token == FencingToken{})) continue;
+    if (wanted(state, node, task) != nullptr) continue;
     orders.push_back({node, task.key, task.token, order_for(task, state)});
   }
   return orders;

@@ -7,6 +7,7 @@
 #include "core/state.h"
 #include "model/duty.h"
 #include "model/event.h"
+#include "model/node.h"
 #include "model/policy.h"
 #include "model/report.h"
 

@@ -74,10 +74,14 @@ struct Row {
 const Row table[] = {
     {JobState::reserved, saying(preparing), "", ""},
     {JobState::reserved, saying(prepared), "TaskPrepared", ""},
-    {JobState::reserved, saying(running), "TaskPrepared", ""},  // the store was put back
-    {JobState::reserved, saying(ended, token, {.clean = false}), "", ""},
+    // Launched after the copy was made that was put back.
+    {JobState::reserved, saying(running), "TaskPrepared Launched TaskStarted", ""},
+    {JobState::reserved, saying(ended), "TaskPrepared Launched TaskStarted TaskEnded", ""},
+    {JobState::reserved, saying(settled), "TaskPrepared Launched TaskStarted TaskEnded TaskSettled",
+     ""},
     {JobState::reserved, saying(refused), "Voided", ""},
-    {JobState::reserved, saying(ended), "Voided", ""},
+    {JobState::reserved, saying(ended, token, {.kind = ExitKind::not_started, .clean = true}),
+     "Voided", ""},
     {JobState::reserved, silent, "", ""},
     {JobState::launching, saying(prepared), "", ""},
     {JobState::launching, saying(running), "TaskStarted", ""},
@@ -134,7 +138,7 @@ TEST(Reconcile, what_was_given_after_the_copy_is_foreign_as_long_as_it_lives) {
     const char* orders;
   };
   for (const Case& one :
-       {Case{preparing, true, true, ""}, Case{prepared, true, true, ""},
+       {Case{preparing, true, true, "stop"}, Case{prepared, true, true, "stop"},
         Case{running, true, true, ""}, Case{ended, false, true, ""},
         Case{ended, true, false, "release"}, Case{settled, true, false, "release"},
         Case{refused, true, false, "release"}}) {

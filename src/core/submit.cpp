@@ -29,7 +29,7 @@ JobSpec complete(const SaidSpec& said, const Policy& policy) {
           .cpu_per_task = said.cpu_per_task,
           .memory_per_task = said.memory_per_task,
           .time_limit = limit,
-          .grace = said.grace.value_or(grace),
+          .grace = std::min(said.grace.value_or(grace), policy.grace_max),
           .stop_signal = said.stop_signal.value_or(SIGTERM),
           .retries = said.retries.value_or(0),
           .start_deadline = said.start_deadline};

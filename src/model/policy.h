@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "model/limits.h"
 #include "model/units.h"
 
 namespace keel {
@@ -11,6 +12,7 @@ struct Policy {
   // What a spec means where it says nothing.
   Duration time_limit_default = hours(24);
   Duration grace_default = seconds(30);
+  Duration grace_max = limits::grace_max;  // what is wished beyond it is cut
 
   // Reservations and launches.
   Duration claim_for = seconds(60);  // reserved, and not prepared by then: void

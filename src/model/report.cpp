@@ -4,6 +4,19 @@
 
 namespace keel {
 
+bool is_live(TaskPhase phase, const Exit& exit) {
+  switch (phase) {
+    case TaskPhase::preparing:
+    case TaskPhase::prepared:
+    case TaskPhase::running: return true;
+    case TaskPhase::ended: return !exit.clean;
+    case TaskPhase::settled:
+    case TaskPhase::refused: return false;
+  }
+  check(false, "every phase is live or not");
+  return {};
+}
+
 std::string_view print(TaskPhase phase) {
   switch (phase) {
     case TaskPhase::preparing: return "preparing";

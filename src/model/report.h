@@ -25,6 +25,9 @@ enum class TaskPhase : std::uint8_t {
 
 std::string_view print(TaskPhase phase);
 
+// Whether something of the task may run, now or soon. `exit` is its end, where it has ended.
+bool is_live(TaskPhase phase, const Exit& exit);
+
 struct TaskReport {
   TaskKey key;
   FencingToken token;

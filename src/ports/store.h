@@ -80,9 +80,22 @@ struct Loaded {
   bool settling{};                  // a batch that `settles` has not come since mark_restored()
 };
 
-// How far mark_restored() goes: at a thousand reservations a second, 35 years.
+// Where mark_restored() goes: beyond all that can have been given after the copy by those who began
+// at the same number, at 2^30 tokens and 2^10 epochs a second; and beyond where an earlier marking
+// of the same copy went. At least so far, whatever the clock says.
 inline constexpr std::uint64_t tokens_skipped = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t epochs_skipped = std::uint64_t{1} << 20;
+struct Skipped {
+  Epoch epoch;
+  FencingToken last_token;
+};
+inline Skipped skip(Epoch epoch, FencingToken last_token, Instant wall) {
+  constexpr std::int64_t seconds_max = std::int64_t{1} << 32;  // the year 2106
+  const std::int64_t whole = std::clamp<std::int64_t>(wall.us / 1'000'000, 0, seconds_max);
+  const auto passed = static_cast<std::uint64_t>(whole);
+  return {{std::max(epoch.value, passed << 10) + epochs_skipped},
+          {std::max(last_token.value, passed << 30) + tokens_skipped}};
+}
 
 // True where a restart has to know the job: it is not terminal, or one of its tasks is not settled.
 inline bool needs_memory(const Job& job) {
@@ -102,11 +115,12 @@ class Store {
   // To be called once where an older copy of the store was put back, before anybody leads by it.
   // What the store gave out after the copy was made it will not give out again: epoch and last
   // token are raised, durably, by more than can have been given, and those tokens are `lost`.
+  // `wall` is the wall clock's time, so that one copy can be put back more than once.
   struct Restored {
     Epoch epoch;
     LostTokens lost;
   };
-  virtual Result<Restored, StoreError> mark_restored() = 0;
+  virtual Result<Restored, StoreError> mark_restored(Instant wall) = 0;
 
   // Whether `epoch` still leads: `fenced` where it does not. Reads only.
   virtual Result<Done, StoreError> confirm(Epoch epoch) = 0;

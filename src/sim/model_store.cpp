@@ -130,11 +130,12 @@ Result<Epoch, StoreError> ModelStore::take_over() {
   return rows_->epoch;
 }
 
-Result<Store::Restored, StoreError> ModelStore::mark_restored() {
+Result<Store::Restored, StoreError> ModelStore::mark_restored(Instant wall) {
   const std::lock_guard lock(rows_->mutex);
   const FencingToken after = rows_->last_token;
-  rows_->epoch.value += epochs_skipped;
-  if (!planted(Plant::tokens_given_again)) rows_->last_token.value += tokens_skipped;
+  const Skipped to = skip(rows_->epoch, after, wall);
+  rows_->epoch = to.epoch;
+  if (!planted(Plant::tokens_given_again)) rows_->last_token = to.last_token;
   rows_->lost.push_back({after, rows_->last_token});
   rows_->settling = !planted(Plant::copy_trusted);
   return Restored{rows_->epoch, rows_->lost.back()};

@@ -40,7 +40,7 @@ class ModelStore final : public Store {
       : rows_(std::move(rows)), retention_(retention) {}
 
   Result<Epoch, StoreError> take_over() override;
-  Result<Restored, StoreError> mark_restored() override;
+  Result<Restored, StoreError> mark_restored(Instant wall) override;
   Result<Done, StoreError> confirm(Epoch epoch) override;
   Result<Loaded, StoreError> load() override;
   Result<Seq, StoreError> append(Epoch epoch, Seq after, const Batch& batch) override;

@@ -58,7 +58,9 @@ class Plane final : public Inputs, public Callers, public Agents, public Ids, pu
   JobId next_job(Instant now) override;
 
   // Store: the shared rows, and what can go wrong on the way to them.
-  Result<Restored, StoreError> mark_restored() override { return store_.mark_restored(); }
+  Result<Restored, StoreError> mark_restored(Instant wall) override {
+    return store_.mark_restored(wall);
+  }
   Result<Epoch, StoreError> take_over() override { return store_.take_over(); }
   Result<Done, StoreError> confirm(Epoch epoch) override { return store_.confirm(epoch); }
   Result<Loaded, StoreError> load() override { return store_.load(); }

@@ -28,6 +28,7 @@ Policy draw_policy(Random& chance) {
   policy.heartbeat = seconds(chance.between(2, 15));
   policy.silence = policy.heartbeat + policy.heartbeat + policy.heartbeat;
   policy.claim_for = seconds(chance.between(5, 60));
+  policy.grace_max = seconds(chance.between(20, 120));
   policy.disconnect_stop = minutes(chance.between(1, 10));
   policy.candidates_per_turn_max = static_cast<std::size_t>(chance.between(1, 20));
   policy.inputs_per_turn_max = static_cast<std::size_t>(chance.between(1, 64));
@@ -101,13 +102,16 @@ void World::look_after_planes() {
 // and says so.
 void World::look_after_store() {
   if (!faults.has(Fault::store_put_back)) return;
-  if (chance.one_in(200)) copy_.emplace(*rows, checkers.jobs, checkers.promises);
+  const bool reserved = std::ranges::any_of(
+      rows->jobs, [](const auto& one) { return one.second.state == JobState::reserved; });
+  if (chance.one_in(reserved ? 10 : 200)) copy_.emplace(*rows, checkers.jobs, checkers.promises);
   if (!copy_ || !faults.strikes(Fault::store_put_back)) return;
   for (const auto& plane : planes) plane->kill();
   ++put_back;
   say("world", "the store is put back");
   static_cast<ModelContents&>(*rows) = copy_->rows;
-  check(ModelStore(rows).mark_restored().has_value(), "the obvious store can be marked");
+  const Instant wall = agenda.now() + hours(24 * 365 * 50);
+  check(ModelStore(rows).mark_restored(wall).has_value(), "the obvious store can be marked");
   checkers.put_back(copy_->jobs, copy_->promises, *rows);
 }
 

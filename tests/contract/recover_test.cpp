@@ -1,4 +1,4 @@
-// What is stored is looked at before anybody leads by it (KNOWN-FAULTS, B-E17, B-F8).
+// What is stored is looked at before anybody leads by it (KNOWN-FAULTS, B-E17).
 #include "control/recover.h"
 
 #include <gtest/gtest.h>
@@ -17,6 +17,7 @@ struct Stored {
     job.tasks = {{.node = {"n1"}, .devices = {{"g0"}, {"g1"}}, .state = TaskState::running},
                  {.node = {"n1"}, .devices = {{"g2"}}, .state = TaskState::settled}};
     rows->jobs[job.id] = job;
+    rows->nodes[{"n1"}] = {.inventory = {.id = {"n1"}}};
     hold("g0", 0);
     hold("g1", 0);
   }
@@ -45,6 +46,21 @@ TEST(Recover, refuses_a_device_that_is_held_by_whom_it_does_not_belong_to) {
   stored.hold("g2", 1);
   EXPECT_EQ(stored.trouble(),
             "device g2: held by " + print(TaskKey{{1}, {2}, 1}) + ", which does not have it");
+}
+
+TEST(Recover, refuses_two_jobs_with_one_device) {
+  Stored stored;
+  Job other = stored.job;
+  other.id = {2};
+  stored.rows->jobs[other.id] = other;
+  EXPECT_EQ(stored.trouble(), "device g0: " + print(TaskKey{{2}, {2}, 0}) + " has it, and so has " +
+                                  print(TaskKey{{1}, {2}, 0}));
+}
+
+TEST(Recover, refuses_a_task_on_a_node_that_was_never_reported) {
+  Stored stored;
+  stored.rows->nodes.clear();
+  EXPECT_EQ(stored.trouble(), "job " + print(JobId{1}) + " is on node n1, which has no row");
 }
 
 TEST(Recover, refuses_a_task_whose_device_is_not_held) {

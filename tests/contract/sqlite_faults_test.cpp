@@ -237,7 +237,7 @@ TEST_F(SqliteFaults, a_store_put_back_from_an_older_copy_fences_whoever_led_mean
   const Batch batch = fit(submission_of(sample_job(3)), Seq{1}, {});
   EXPECT_EQ(store_->append(epoch_, Seq{1}, batch).error().code, fenced);
   // A new leader would be given the former one's epoch once more.
-  ASSERT_TRUE(store_->mark_restored());
+  ASSERT_TRUE(store_->mark_restored({}));
   EXPECT_GT(store_->take_over().value(), epoch_);
   EXPECT_EQ(store_->append(epoch_, Seq{1}, batch).error().code, fenced);
 }

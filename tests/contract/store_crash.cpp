@@ -97,7 +97,9 @@ class Played final : public Store {
     (void)model_->take_over().value();
     return store_->take_over();
   }
-  Result<Restored, StoreError> mark_restored() override { return store_->mark_restored(); }
+  Result<Restored, StoreError> mark_restored(Instant wall) override {
+    return store_->mark_restored(wall);
+  }
   Result<Done, StoreError> confirm(Epoch epoch) override { return store_->confirm(epoch); }
   Result<Seq, StoreError> append(Epoch epoch, Seq after, const Batch& batch) override {
     expect(model_->append(epoch, after, batch).value());

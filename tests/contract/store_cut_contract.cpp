@@ -18,7 +18,9 @@ class Remembering final : public Store {
   explicit Remembering(Store& store) : store_(store) {}
 
   Result<Epoch, StoreError> take_over() override { return store_.take_over(); }
-  Result<Restored, StoreError> mark_restored() override { return store_.mark_restored(); }
+  Result<Restored, StoreError> mark_restored(Instant wall) override {
+    return store_.mark_restored(wall);
+  }
   Result<Done, StoreError> confirm(Epoch epoch) override { return store_.confirm(epoch); }
   Result<Loaded, StoreError> load() override { return store_.load(); }
   Result<Seq, StoreError> append(Epoch epoch, Seq after, const Batch& batch) override {

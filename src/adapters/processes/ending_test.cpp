@@ -91,8 +91,8 @@ TEST(Ending, each_of_eight_programs_below_a_wrapping_shell_hears_the_notice_once
   Host host;
   host.start(
       host.order("for i in 1 2 3 4 5 6 7 8; do\n"
-                 "  sh -c 'trap \"echo heard '$i'; exit 0\" TERM; echo ready; while :; do sleep "
-                 "0.02; done' &\n"
+                 "  sh -c 'trap \"echo heard '$i'; n=x\" TERM; echo ready\n"
+                 "    until [ $n ]; do sleep 0.02; done; sleep 0.3' &\n"
                  "done; wait; wait"));
   EXPECT_TRUE(eventually([&] {
     const std::string text = host.output();
@@ -304,7 +304,7 @@ TEST(Ending, all_that_a_killed_shim_left_ends_even_if_nobody_looks) {
     host.start(host.order(stubborn(word) + "echo ready; exec sleep " + word));
     await_output(host, "ready");
     const Identity shim = host.shim();
-    const Identity guard = look_at(look_at(shim.pid)->parent)->who;
+    const Identity guard = host.guard();
     ::kill(shim.pid, SIGKILL);
     EXPECT_TRUE(eventually([&] { return !anybody_runs(word); }));
     EXPECT_TRUE(eventually([&] { return !hold(guard); })) << "nobody is left to guard";
@@ -318,7 +318,7 @@ TEST(Ending, a_killed_guard_disturbs_nothing) {
   host.start(host.order("echo ready; trap 'exit 5' TERM; while :; do sleep 0.05; done"));
   await_output(host, "ready");
   const Identity shim = host.shim();
-  ::kill(look_at(shim.pid)->parent, SIGKILL);
+  signal_one(host.guard(), SIGKILL);
   ::usleep(50'000);
   EXPECT_EQ(host.observe()->phase, Observed::Phase::running);
   host.runtime().stop(first_task, StopCause::canceled);
@@ -346,7 +346,7 @@ TEST(Ending, a_shim_file_that_cannot_be_read_is_no_proof_of_a_restart) {
   await_output(host, "ready");
   await_running(host);
   const Identity shim = host.shim();
-  ::kill(look_at(shim.pid)->parent, SIGKILL);  // else its guard ends what is left
+  signal_one(host.guard(), SIGKILL);  // else it ends what is left
   std::ofstream(host.path(first_task, shim_file), std::ios::trunc) << "\xff";
   ::kill(shim.pid, SIGKILL);
   EXPECT_EQ(host.await_end(),

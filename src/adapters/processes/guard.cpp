@@ -19,7 +19,8 @@ void await_end(pid_t shim) {
   }
 }
 
-bool has_children() {
+// Takes in those that have ended; true where others have not.
+bool reap() {
   pid_t pid{};
   do {
     pid = ::waitpid(-1, nullptr, WNOHANG);
@@ -33,8 +34,8 @@ bool has_children() {
   await_end(shim);
   // One that the kernel does not let go of may take hours.
   constexpr useconds_t pause_max = 1'000'000;
-  for (useconds_t pause = 1'000; has_children(); pause = std::min(2 * pause, pause_max)) {
-    kill_living({.shim = ::getpid()});
+  for (useconds_t pause = 1'000; reap(); pause = std::min(2 * pause, pause_max)) {
+    kill_living({.ancestor = ::getpid()});
     ::usleep(pause);
   }
   ::_exit(0);

@@ -139,7 +139,7 @@ void Keeper::start() {
 }
 
 Whereabouts Keeper::where() const {
-  return {.groups = {launch_.cgroups().begin(), launch_.cgroups().end()}, .shim = ::getpid()};
+  return {.groups = {launch_.cgroups().begin(), launch_.cgroups().end()}, .ancestor = ::getpid()};
 }
 
 void Keeper::notify() { keel::notify(where(), main_, launch_.stop_signal()); }

@@ -59,9 +59,9 @@ std::vector<Identity> find_living(const Whereabouts& where) {
       if (living && !living->zombie) found.insert(living->who);
     }
   }
-  if (where.shim == 0 && where.mark.empty()) return {found.begin(), found.end()};
+  if (where.ancestor == 0 && where.mark.empty()) return {found.begin(), found.end()};
   const std::vector<Living> all = everybody();
-  if (where.shim != 0) add_descendants(all, where.shim, found);
+  if (where.ancestor != 0) add_descendants(all, where.ancestor, found);
   if (!where.mark.empty()) {
     for (const Living& living : all) {
       if (!living.zombie && carries_mark(living.who.pid, where)) found.insert(living.who);

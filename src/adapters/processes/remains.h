@@ -15,7 +15,7 @@ constexpr const char* task_mark = "KEEL_TASK";
 
 struct Whereabouts {
   std::vector<std::string> groups{};  // control groups of this task alone
-  pid_t shim{};        // 0: it is dead, and its orphans are somebody else's children now
+  pid_t ancestor{};    // shim or guard, a subreaper; 0: dead, and its orphans are others' now
   std::string mark{};  // looked for only where it is set, among processes of `uid`
   uid_t uid{};
 };

@@ -61,11 +61,12 @@ TEST(Versions, a_newer_task_whose_shim_seems_dead_is_not_declared_lost) {
     ASSERT_TRUE(eventually([&] { return anybody_runs(word); }));
     const std::string path = host.path(first_task, name);
     const Identity shim = host.shim();
+    const Identity guard = host.guard();
     const std::string before = contents(path);
     if (name == shim_file) make_newer<v1::ShimIdentity>(host, name);
     if (name == launch_file) make_newer<v1::Launch>(host, name);
-    ::kill(look_at(shim.pid)->parent, SIGKILL);  // else its guard ends what is left
-    ::kill(shim.pid, SIGKILL);
+    signal_one(guard, SIGKILL);  // else it ends what is left
+    signal_one(shim, SIGKILL);
     const Descriptor task = *open_directory(host.path(first_task));
     ASSERT_TRUE(eventually([&] { return !is_locked(task.get()); }));
     EXPECT_EQ(host.observe()->phase, Observed::Phase::starting);

@@ -73,17 +73,17 @@ Result<Epoch, StoreError> SqliteStore::take_over() {
   return position.epoch;
 }
 
-Result<Store::Restored, StoreError> SqliteStore::mark_restored() {
+Result<Store::Restored, StoreError> SqliteStore::mark_restored(Instant wall) {
   TRY(transaction, begin_write(*database_));
   TRY(position, read_position(*database_));
+  const Skipped to = skip(position.epoch, position.last_token, wall);
   constexpr std::uint64_t most = INT64_MAX;
-  if (position.last_token.value > most - tokens_skipped ||
-      position.epoch.value > most - epochs_skipped) {
+  if (to.last_token.value > most || to.epoch.value > most) {
     return StoreError{conflict, "put back so often that no tokens are left"};
   }
-  const LostTokens lost{position.last_token, {position.last_token.value + tokens_skipped}};
-  position.epoch.value += epochs_skipped;
-  position.last_token = lost.up_to;
+  const LostTokens lost{position.last_token, to.last_token};
+  position.epoch = to.epoch;
+  position.last_token = to.last_token;
   TRY(written, write_position(*database_, position));
   TRY(noted, add_lost(*database_, lost));
   TRY(committed, commit(transaction));

@@ -32,7 +32,7 @@ class SqliteStore final : public Store {
   // All calls: one thread at a time. Each may block for the disk, and for a few seconds for another
   // program that writes.
   Result<Epoch, StoreError> take_over() override;
-  Result<Restored, StoreError> mark_restored() override;
+  Result<Restored, StoreError> mark_restored(Instant wall) override;
   Result<Done, StoreError> confirm(Epoch epoch) override;
   Result<Loaded, StoreError> load() override;
   Result<Seq, StoreError> append(Epoch epoch, Seq after, const Batch& batch) override;

@@ -57,7 +57,8 @@ void DeviceChecker::began(const Run& run) {
     newest = run.token;
   }
   const auto other = std::ranges::find_if(runs_, [&](const auto& one) {
-    return one.first.job == run.key.job && one.first.attempt != run.key.attempt &&
+    // By token: a forgotten attempt of a store that was put back may have the same number.
+    return one.first.job == run.key.job && one.second.token != run.token &&
            !killed_.contains(one.first);
   });
   expect(other == runs_.end(), "I4",
