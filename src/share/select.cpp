@@ -136,8 +136,8 @@ void Selector::rekey(std::size_t index) {
   ++effort_.keys;
 }
 
-// Plays the child's matches again. Its parent offers something else only where the child is, or
-// was, the best.
+// Plays the child's matches again. Its parent offers something else only where another child is the
+// best now, or this one is. (Who was the best may be any that was marked as well.)
 void Selector::replay(std::size_t index) {
   const std::size_t parent = spots_[index].parent;
   const std::size_t slot = spots_[index].slot;
@@ -146,7 +146,7 @@ void Selector::replay(std::size_t index) {
   for (std::size_t k = (spots_[parent].children.size() + slot) / 2; k > 0; k /= 2) {
     winners[k] = better(parent, winners[2 * k], winners[2 * k + 1]);
   }
-  if (before == slot || winners[1] == slot) mark(parent);
+  if (winners[1] != before || winners[1] == slot) mark(parent);
 }
 
 bool Selector::precedes(std::size_t a, std::size_t b) {

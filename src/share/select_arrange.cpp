@@ -19,6 +19,7 @@ bool is_forgotten(const Account& account, HalfLife half_life, std::int64_t at_us
   });
 }
 
+// Each change may round once, so there is none where nothing changes.
 Usage charged(const Usage& usage, HalfLife half_life, std::int64_t at_us, Charge target) {
   const Unsigned128 now = usage.held.thousandths;
   if (target == usage.held) return usage;
@@ -119,7 +120,7 @@ void Selector::part_with(const Cluster& cluster, std::int64_t at_us) {
     Spot& spot = spots_[index];
     if (!spot.is_leaf()) std::ranges::fill(spot.account.held, 0);
     if (ids.contains(id)) continue;
-    for (Usage& usage : spot.account.usage) usage = retire(usage, terms_.half_life, at_us);
+    for (Usage& usage : spot.account.usage) usage = charged(usage, terms_.half_life, at_us, {});
     remembered_[id] = std::move(spot.account);
   }
 }

@@ -18,7 +18,7 @@ namespace keel::share {
 class Loose {
  public:
   using Whole = boost::multiprecision::number<
-      boost::multiprecision::cpp_int_backend<4096, 4096, boost::multiprecision::unsigned_magnitude,
+      boost::multiprecision::cpp_int_backend<1536, 1536, boost::multiprecision::unsigned_magnitude,
                                              boost::multiprecision::checked, void>,
       boost::multiprecision::et_off>;
 
@@ -145,23 +145,18 @@ class SelectOracle {
     return found;
   }
 
-  std::optional<NodeId> pick() const { return offer(std::nullopt); }
+  // Everything, from scratch: for the root and each group its children that offer something, the
+  // best first, with their keys; and for each node the leaf whose head it offers.
+  struct Answer {
+    std::map<std::optional<NodeId>, std::set<SelectOracleKey>> lines{};
+    std::map<std::optional<NodeId>, NodeId> offers{};
+  };
 
-  // The children that offer something, the best first.
-  std::vector<NodeId> in_line(std::optional<NodeId> parent) const {
-    std::set<SelectOracleKey> keys;
-    for (const Node& node : cluster_.nodes) {
-      if (node.parent != parent) continue;
-      if (const auto leaf = offer(node.id)) keys.insert(key(node, heads_.at(*leaf)));
-    }
-    std::vector<NodeId> ids;
-    for (const SelectOracleKey& key : keys) ids.push_back(key.id);
-    return ids;
-  }
-
-  std::optional<SelectOracleKey> key_of(NodeId id) const {
-    const auto leaf = offer(id);
-    return leaf ? std::optional(key(node(id), heads_.at(*leaf))) : std::nullopt;
+  Answer answer() const {
+    Answer answer;
+    const auto held = all_held();
+    offer(std::nullopt, held, answer);
+    return answer;
   }
 
  private:
@@ -237,30 +232,45 @@ class SelectOracle {
     }
   }
 
-  // The leaf whose head a node, or the root, offers.
-  std::optional<NodeId> offer(std::optional<NodeId> id) const {
-    if (id && is_leaf(*id)) return heads_.contains(*id) ? id : std::nullopt;
-    const std::vector<NodeId> line = in_line(id);
-    return line.empty() ? std::nullopt : offer(line.front());
-  }
+  using AllHeld = std::map<NodeId, Amounts>;
 
-  std::int64_t held(NodeId id, std::size_t r) const {
-    std::int64_t sum = 0;
+  AllHeld all_held() const {
+    AllHeld all;
+    for (const Node& node : cluster_.nodes) all[node.id].resize(resources());
     for (const auto& [leaf, holdings] : holdings_) {
-      if (holdings.empty() || !is_above(id, leaf)) continue;
-      for (const Holding& holding : holdings) sum += holding.amounts[r];
+      for (const Holding& holding : holdings) {
+        for (const NodeId id : path(leaf)) {
+          for (std::size_t r = 0; r < resources(); ++r) all[id][r] += holding.amounts[r];
+        }
+      }
     }
-    return sum;
+    return all;
   }
 
-  void judge_guarantee(SelectOracleKey& key, const Head& head) const {
+  void offer(std::optional<NodeId> id, const AllHeld& held, Answer& answer) const {
+    bool leaf = true;
+    for (const Node& child : cluster_.nodes) {
+      if (child.parent != id) continue;
+      leaf = false;
+      offer(child.id, held, answer);
+      const auto offered = answer.offers.find(child.id);
+      if (offered == answer.offers.end()) continue;
+      answer.lines[id].insert(key(child, heads_.at(offered->second), held.at(child.id)));
+    }
+    if (leaf && id && heads_.contains(*id)) answer.offers.emplace(id, *id);
+    if (const auto line = answer.lines.find(id); line != answer.lines.end()) {
+      answer.offers.emplace(id, answer.offers.at(line->second.begin()->id));
+    }
+  }
+
+  void judge_guarantee(SelectOracleKey& key, const Head& head, const Amounts& held) const {
     const std::vector<std::int64_t>& typed = typed_.at(key.id);
     const std::int64_t plain = plain_.at(key.id);
     bool with_gpus = false;
     std::int64_t all = 0, all_beyond = 0, all_typed = 0;
     for (std::size_t r = 0; r < resources(); ++r) {
       if (!cluster_.resources[r].gpu) continue;
-      const std::int64_t after = held(key.id, r) + head.shape[r];
+      const std::int64_t after = held[r] + head.shape[r];
       with_gpus = with_gpus || head.shape[r] > 0;
       all += after;
       all_typed += typed[r];
@@ -270,7 +280,7 @@ class SelectOracle {
     Loose most;
     for (std::size_t r = 0; r < resources(); ++r) {
       if (head.shape[r] == 0 || cluster_.resources[r].gpu != with_gpus) continue;
-      const std::int64_t after = held(key.id, r) + head.shape[r];
+      const std::int64_t after = held[r] + head.shape[r];
       if (!with_gpus && typed[r] == 0) continue;
       const bool by_type = after <= typed[r];
       if (!by_type && (!with_gpus || plain == 0 || all_beyond > plain)) return;
@@ -317,14 +327,14 @@ class SelectOracle {
     return {Loose::Whole(text.substr(0, slash)), Loose::Whole(text.substr(slash + 1))};
   }
 
-  SelectOracleKey key(const Node& node, const Head& head) const {
+  SelectOracleKey key(const Node& node, const Head& head, const Amounts& held) const {
     SelectOracleKey key{.id = node.id};
     key.last = node.weight == 0;
     key.waiting_since = head.waiting_since;
-    judge_guarantee(key, head);
+    judge_guarantee(key, head, held);
     std::vector<Loose> now, after, used;
     for (std::size_t r = 0; r < resources(); ++r) {
-      now.emplace_back(held(node.id, r));
+      now.emplace_back(held[r]);
       after.emplace_back(now[r] + Loose(head.shape[r]));
       const auto said = fair_.find(node.id);
       if (said != fair_.end() && !said->second.empty()) {
