@@ -238,6 +238,20 @@ TEST(Select, a_group_is_judged_by_the_sum_and_on_what_its_job_asks_for) {
   EXPECT_EQ(starts, (std::vector<int>{0, 0, 5, 5, 5})) << "one number for 1 would starve it";
 }
 
+TEST(Select, what_is_held_of_other_things_counts_for_leaves_only) {
+  const Cluster cluster{.resources = {{.capacity = 10, .gpu = true}, {.capacity = 10}},
+                        .nodes = {{.id = {1}},
+                                  {.id = {2}},
+                                  {.id = {3}, .parent = NodeId{1}},
+                                  {.id = {4}, .parent = NodeId{1}}}};
+  Selector selector = line_of(cluster, half, {1, 0});
+  for (const NodeId id : {NodeId{2}, NodeId{3}}) selector.hold(id, {{0, 5}}, hour);
+  selector.hold({4}, {{2, 0}}, hour);
+  EXPECT_EQ(selector.standing({1}).after, Fraction(3, 20)) << "half of 3 GPUs of 10";
+  EXPECT_EQ(selector.standing({2}).after, Fraction(5, 20)) << "half of 5 of 10";
+  EXPECT_EQ(selector.standing({3}).before, Fraction(5, 20));
+}
+
 TEST(Select, ties_go_to_who_had_less_then_to_the_longest_wait_then_by_id) {
   Selector selector = line_of(gpus(8, {{.id = {1}}, {.id = {2}}, {.id = {3}}}), now_only, {1});
   EXPECT_EQ(order(selector), "1 2 3 ");

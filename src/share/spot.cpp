@@ -54,23 +54,19 @@ Bracket bracket_of(const Scale& scale, std::int64_t weight, Unsigned128 held, Un
   return bracket;
 }
 
-void set_brackets(const Scale& scale, const Spot& spot, const Amounts& shape, SelectionKey& key) {
+Bracket bracket_after(const Scale& scale, const Spot& spot, const Amounts& shape) {
   const Mask judged = judged_on(scale, spot, asked_by(shape));
-  Unsigned128 now = 0;
-  Unsigned128 after = 0;
+  Unsigned128 most = 0;
   Unsigned128 used = 0;
   for (std::size_t r = 0; r < shape.size(); ++r) {
     if ((judged & bit(r)) == 0) continue;
     const Unsigned128 held = fixed_of(spot.account.held[r]);
-    Unsigned128 started = held + fixed_of(shape[r]);
-    if (!spot.fair.empty()) started = std::max(held, std::min(started, spot.fair_fixed[r]));
-    const Unsigned128 share = share_of(scale, spot, r, held);
-    now = std::max(now, share);
-    after = std::max(after, started == held ? share : share_of(scale, spot, r, started));
+    Unsigned128 after = held + fixed_of(shape[r]);
+    if (!spot.fair.empty()) after = std::max(held, std::min(after, spot.fair_fixed[r]));
+    if (after > 0) most = std::max(most, share_of(scale, spot, r, after));
     used = std::max(used, spot.used[r]);
   }
-  key.before = bracket_of(scale, spot.weight, now, used);
-  key.after = bracket_of(scale, spot.weight, after, used);
+  return bracket_of(scale, spot.weight, most, used);
 }
 
 // Held after the start over the guarantee, the largest of what the job asks for; none where the
@@ -186,10 +182,6 @@ const Fraction& exact_s(const Scale& scale, const Offer& offer, Instant when) {
 
 std::strong_ordering compare_s(const Scale& scale, const Offer& a, const Offer& b, Instant when,
                                Effort& effort) {
-  const Bracket& x = when == Instant::now ? a.spot.key.before : a.spot.key.after;
-  const Bracket& y = when == Instant::now ? b.spot.key.before : b.spot.key.after;
-  if (x.high <= y.low) return std::strong_ordering::less;
-  if (y.high <= x.low) return std::strong_ordering::greater;
   ++effort.exact;
   const Fraction& left = exact_s(scale, a, when);
   const Fraction& right = exact_s(scale, b, when);
@@ -208,17 +200,13 @@ void measure_usage(const Scale& scale, Spot& spot) {
 }
 
 SelectionKey key_of(const Scale& scale, const Spot& spot, const Amounts& shape) {
-  SelectionKey key{.within = false,
-                   .ratio = {},
-                   .after = anything,
-                   .before = anything,
-                   .exact_after = {},
-                   .exact_before = {}};
+  SelectionKey key{
+      .within = false, .ratio = {}, .after = anything, .exact_after = {}, .exact_before = {}};
   if (auto ratio = ratio_within(scale, spot, shape)) {
     key.within = true;
     key.ratio = *std::move(ratio);
   }
-  if (!needs_fractions(scale, spot)) set_brackets(scale, spot, shape, key);
+  if (!needs_fractions(scale, spot)) key.after = bracket_after(scale, spot, shape);
   return key;
 }
 
@@ -230,6 +218,8 @@ bool precedes(const Scale& scale, const Offer& a, const Offer& b, Effort& effort
   if (x.within && x.ratio != y.ratio) return x.ratio < y.ratio;
   const bool last = a.spot.weight == 0;
   if (last != (b.spot.weight == 0)) return !last;
+  if (x.after.high <= y.after.low) return true;
+  if (y.after.high <= x.after.low) return false;
   for (const Instant when : {Instant::after, Instant::now}) {
     const auto order = compare_s(scale, a, b, when, effort);
     if (order != 0) return order < 0;

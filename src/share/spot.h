@@ -34,8 +34,7 @@ struct Bracket {
 struct SelectionKey {
   bool within{};
   Fraction ratio;  // where within: held / guarantee after the start
-  Bracket after;
-  Bracket before;
+  Bracket after;   // around s after the start; s before it matters to equal ones only
   // Exact, once somebody had to know.
   mutable std::optional<Fraction> exact_after;
   mutable std::optional<Fraction> exact_before;
