@@ -92,13 +92,13 @@ TEST(SelectLaw, large_jobs_are_not_shut_out) {
   EXPECT_LE(unevenness(world, 9), 50);
 }
 
-// Two of equal weight; the first was alone for long, so u is 1 and 0 when the second comes. As long
-// as jobs are short against H, whoever has the lower s takes what is freed until s is equal:
+// Two of equal weight; the first was alone for long, so u is 1 and 0 when the second comes. As
+// long as jobs are short against H, whoever has the lower s takes what is freed until s is equal:
 //   a1 + u1 = a2 + u2,  a1 + a2 = 1.
 // With d = u1 - u2 that is a2 - a1 = d, and du/dt = (a - u) ln 2 / H gives
 //   dd/dt = (a1 - a2 - d) ln 2 / H = -2 d ln 2 / H,  d(t) = 2^(-2t / H).
-// What is missed is made good twice as fast as it would be forgotten. After 3/2 H it is 1/8, and the
-// second has held the integral of (1 + d) / 2: 3/4 H + (1 - 1/8) H / (4 ln 2) = 1.0656 H.
+// What is missed is made good twice as fast as it would be forgotten. After 3/2 H it is 1/8, and
+// the second has held the integral of (1 + d) / 2: 3/4 H + (1 - 1/8) H / (4 ln 2) = 1.0656 H.
 TEST(SelectLaw, who_was_away_catches_up_as_fast_as_the_formula_says) {
   const auto short_jobs = [](Random& random) {
     return WorldJob{.gpus = 1, .length_us = random.between(10'000'000, 50'000'000)};

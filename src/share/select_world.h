@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/check.h"
 #include "base/random.h"
 #include "share/select.h"
 
@@ -36,7 +37,7 @@ class SelectWorld {
     for (std::size_t i = 0; i < players_.size(); ++i) {
       cluster.nodes.push_back({.id = id_of(i), .weight = players_[i].weight});
     }
-    if (!selector_.arrange(cluster, terms, 0)) std::abort();
+    check(selector_.arrange(cluster, terms, 0).has_value(), "the world's tree is right");
   }
 
   void run_until(std::int64_t end_us) {
@@ -56,8 +57,6 @@ class SelectWorld {
   const Player& player(std::size_t i) const { return players_[i]; }
   const std::vector<std::int64_t>& ends_us() const { return ends_us_; }
   Fraction used(std::size_t i) { return selector_.standing(id_of(i)).counted[0].usage; }
-  // Called after each turn.
-  std::function<void()> look{[] {}};
 
  private:
   static NodeId id_of(std::size_t i) { return {i + 1}; }
@@ -85,7 +84,6 @@ class SelectWorld {
     while (const auto next = selector_.pick()) {
       if (!start(next->value - 1)) break;
     }
-    look();
   }
 
   void submit(std::size_t i) {
