@@ -9,16 +9,16 @@
 namespace keel::share {
 namespace {
 
-constexpr std::int64_t minute = 60'000'000;
-constexpr std::int64_t hour = 60 * minute;
-const HalfLife two_hours = *HalfLife::of_us(2 * hour);
-const Terms mixed{two_hours, 500};
+constexpr std::int64_t law_minute = 60'000'000;
+constexpr std::int64_t law_hour = 60 * law_minute;
+const HalfLife two_hours = *HalfLife::of_us(2 * law_hour);
+const Terms mixed_terms{two_hours, 500};
 
 std::function<WorldJob(Random&)> jobs_of(std::vector<std::int64_t> sizes) {
   return [sizes](Random& random) {
     const auto last = static_cast<std::int64_t>(sizes.size()) - 1;
     return WorldJob{.gpus = sizes[static_cast<std::size_t>(random.between(0, last))],
-                    .length_us = random.between(minute, 10 * minute)};
+                    .length_us = random.between(law_minute, 10 * law_minute)};
   };
 }
 
@@ -46,8 +46,8 @@ TEST(SelectLaw, what_is_held_divides_by_weight) {
     for (const std::int64_t weight : {1, 2, 4}) {
       players.push_back({.weight = weight, .next = jobs_of({1})});
     }
-    SelectWorld world(32, players, mixed, seed);
-    world.run_until(100 * hour);
+    SelectWorld world(32, players, mixed_terms, seed);
+    world.run_until(100 * law_hour);
     EXPECT_LE(unevenness(world, 3), 10);
   }
 }
@@ -59,8 +59,8 @@ TEST(SelectLaw, the_same_mix_of_sizes_divides_by_weight) {
     for (const std::int64_t weight : {1, 1, 2, 3}) {
       players.push_back({.weight = weight, .next = jobs_of({1, 2, 4, 8})});
     }
-    SelectWorld world(64, players, mixed, seed);
-    world.run_until(200 * hour);
+    SelectWorld world(64, players, mixed_terms, seed);
+    world.run_until(200 * law_hour);
     EXPECT_LE(unevenness(world, 4), 10);
   }
 }
@@ -71,12 +71,12 @@ TEST(SelectLaw, different_sizes_stay_within_the_largest_job) {
     std::vector<Player> players;
     for (const std::int64_t size : {1, 4, 8}) players.push_back({.next = jobs_of({size})});
     SelectWorld world(64, players, {two_hours, lambda}, 1);
-    world.run_until(hour);
+    world.run_until(law_hour);
     world.forget_gpu_time();
-    world.run_until(101 * hour);
+    world.run_until(101 * law_hour);
     for (std::size_t i = 1; i < 3; ++i) {
       const std::int64_t gap = world.player(i).gpu_us - world.player(0).gpu_us;
-      EXPECT_LE(std::abs(gap) / (100 * hour), lambda == 0 ? 8 : 0) << i << " " << gap;
+      EXPECT_LE(std::abs(gap) / (100 * law_hour), lambda == 0 ? 8 : 0) << i << " " << gap;
     }
   }
 }
@@ -85,10 +85,10 @@ TEST(SelectLaw, large_jobs_are_not_shut_out) {
   // Its fair share is 16/9, its jobs take 8 of 16.
   std::vector<Player> players(8, {.next = jobs_of({1})});
   players.push_back({.next = jobs_of({8})});
-  SelectWorld world(16, players, mixed, 1);
-  world.run_until(hour);
+  SelectWorld world(16, players, mixed_terms, 1);
+  world.run_until(law_hour);
   EXPECT_GT(world.player(8).gpu_us, 0) << "it has started within an hour";
-  world.run_until(200 * hour);
+  world.run_until(200 * law_hour);
   EXPECT_LE(unevenness(world, 9), 50);
 }
 
@@ -103,35 +103,36 @@ TEST(SelectLaw, who_was_away_catches_up_as_fast_as_the_formula_says) {
   const auto short_jobs = [](Random& random) {
     return WorldJob{.gpus = 1, .length_us = random.between(10'000'000, 50'000'000)};
   };
-  SelectWorld world(64, {{.next = short_jobs}, {.next = short_jobs, .from_us = 20 * hour}}, mixed,
-                    1);
-  world.run_until(20 * hour);
+  SelectWorld world(64, {{.next = short_jobs}, {.next = short_jobs, .from_us = 20 * law_hour}},
+                    mixed_terms, 1);
+  world.run_until(20 * law_hour);
   world.forget_gpu_time();
-  world.run_until(23 * hour);
-  EXPECT_NEAR(static_cast<double>(world.player(1).gpu_us), 1.0656 * 2 * hour * 64,
-              0.01 * 2 * hour * 64);
+  world.run_until(23 * law_hour);
+  EXPECT_NEAR(static_cast<double>(world.player(1).gpu_us), 1.0656 * 2 * law_hour * 64,
+              0.01 * 2 * law_hour * 64);
   const Fraction gap = (world.used(0) - world.used(1)) / Fraction(64);
   EXPECT_NEAR(static_cast<double>(gap.thousandths()), 125, 10);
 }
 
 TEST(SelectLaw, without_the_past_nothing_is_made_good) {
-  SelectWorld world(64, {{.next = jobs_of({1})}, {.next = jobs_of({1}), .from_us = 20 * hour}},
+  SelectWorld world(64, {{.next = jobs_of({1})}, {.next = jobs_of({1}), .from_us = 20 * law_hour}},
                     {two_hours, 0}, 1);
-  world.run_until(21 * hour);
+  world.run_until(21 * law_hour);
   world.forget_gpu_time();
-  world.run_until(31 * hour);
+  world.run_until(31 * law_hour);
   EXPECT_LE(unevenness(world, 2), 10);
 }
 
 TEST(SelectLaw, a_flood_delays_nobody_who_is_below_the_fair_share) {
   SelectWorld world(64,
                     {{.next = jobs_of({1}), .jobs = 50'000},
-                     {.next = jobs_of({1}), .jobs = 50, .from_us = minute}},
-                    mixed, 1);
-  world.run_until(2 * hour);
+                     {.next = jobs_of({1}), .jobs = 50, .from_us = law_minute}},
+                    mixed_terms, 1);
+  world.run_until(2 * law_hour);
   const std::vector<std::int64_t>& starts = world.player(1).starts_us;
   ASSERT_EQ(starts.size(), 50U);
-  const auto first = std::ranges::lower_bound(world.ends_us(), minute) - world.ends_us().begin();
+  const auto first =
+      std::ranges::lower_bound(world.ends_us(), law_minute) - world.ends_us().begin();
   for (std::size_t k = 0; k < 32; ++k) {
     EXPECT_LE(starts[k], world.ends_us()[static_cast<std::size_t>(first) + k]) << k;
   }
@@ -160,8 +161,8 @@ std::vector<std::uint64_t> picks_of(std::uint64_t seed, const Telling& telling) 
     if (node.parent) node.parent = told(*node.parent);
   }
   if (telling.backwards) std::ranges::reverse(named.nodes);
-  Selector selector(mixed);
-  EXPECT_TRUE(selector.arrange(named, mixed, 0));
+  Selector selector(mixed_terms);
+  EXPECT_TRUE(selector.arrange(named, mixed_terms, 0));
   std::vector<std::uint64_t> picks;
   for (std::int64_t i = 0; i < 20; ++i) {
     const auto last = static_cast<std::int64_t>(leaves.size()) - 1;
@@ -169,12 +170,12 @@ std::vector<std::uint64_t> picks_of(std::uint64_t seed, const Telling& telling) 
     Amounts shape(cluster.resources.size());
     for (std::int64_t& amount : shape) amount = random.between(1, 3);
     selector.set_head(told(leaf), Head{shape});
-    if (random.one_in(4)) selector.freeze(i * hour);
+    if (random.one_in(4)) selector.freeze(i * law_hour);
     const NodeId next = selector.pick().value();
     for (const Node& node : cluster.nodes) {
       if (told(node.id) == next) picks.push_back(node.id.value);
     }
-    selector.hold(next, {shape}, i * hour);
+    selector.hold(next, {shape}, i * law_hour);
   }
   return picks;
 }

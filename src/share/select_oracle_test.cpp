@@ -13,8 +13,8 @@
 namespace keel::share {
 namespace {
 
-constexpr std::int64_t minute = 60'000'000;
-constexpr int steps = 40;
+constexpr std::int64_t oracle_minute = 60'000'000;
+constexpr int history_steps = 40;
 
 // What is told to both.
 class History {
@@ -31,7 +31,7 @@ class History {
   }
 
   void step() {
-    at_ += random_.one_in(3) ? random_.between(1, 300 * minute) : 0;
+    at_ += random_.one_in(3) ? random_.between(1, 300 * oracle_minute) : 0;
     const NodeId leaf = any_leaf();
     switch (random_.between(0, 9)) {
       case 0:
@@ -175,10 +175,10 @@ class History {
 
   static constexpr std::int64_t factor = (std::int64_t{1} << 42U) + 15;
   Random random_;
-  HalfLife half_life_ = *HalfLife::of_us(24 * 60 * minute);
+  HalfLife half_life_ = *HalfLife::of_us(24 * 60 * oracle_minute);
   std::int64_t lambda_;
   bool huge_;
-  std::int64_t at_ = minute;
+  std::int64_t at_ = oracle_minute;
   Cluster cluster_{};
   Selector selector_;
   SelectOracle oracle_;
@@ -187,7 +187,7 @@ class History {
 
 bool both_agree(std::uint64_t seed) {
   History history(seed);
-  for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
+  for (int i = 0; i < history_steps && !testing::Test::HasFailure(); ++i) {
     history.step();
     if (history.is_looked_at()) history.compare();
   }
