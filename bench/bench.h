@@ -11,6 +11,7 @@ using Run = std::function<int()>;
 
 // Adds the subcommand; `chosen` is set where the line names it.
 void add_launch(CLI::App& app, Run& chosen);
+void add_select(CLI::App& app, Run& chosen);
 void add_store(CLI::App& app, Run& chosen);
 
 }  // namespace keel::bench

@@ -8,7 +8,8 @@ int main(int argc, char** argv) {
   app.name("keel-bench");
   app.require_subcommand(1);
   keel::bench::Run chosen;
-  for (const auto add : {keel::bench::add_launch, keel::bench::add_store}) add(app, chosen);
+  using namespace keel::bench;
+  for (const auto add : {add_launch, add_select, add_store}) add(app, chosen);
   if (const auto code = keel::read_command_line(app, argc, argv)) return *code;
   return chosen();
 }

@@ -35,6 +35,7 @@ class PlainFraction {
   friend bool operator>=(const Self& a, const Self& b) { return !(a < b); }
 
   int sign() const { return n_.sign(); }
+  std::int64_t floor() const { return static_cast<std::int64_t>(n_ / d_); }  // of none below 0
   std::string str() const { return d_ == 1 ? n_.str() : n_.str() + "/" + d_.str(); }
 
  private:

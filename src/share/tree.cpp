@@ -138,6 +138,7 @@ std::string describe(const ShareError& error) {
     case Code::both_kinds: return named(error) + " is by resource and a plain number at once";
     case Code::group_demands: return named(error) + " is said, but only leaves have demand";
     case Code::asks_nothing: return named(error) + " asks for no resource";
+    case Code::still_holds: return named(error) + " has to be released first";
     case Code::too_fine:
       return named(error) + " would need " + value + " bits; at most " + limit + " are kept";
   }

@@ -87,6 +87,7 @@ struct ShareError {
     both_kinds,     // a guarantee by resource and by plain number at once
     group_demands,  // only leaves have demand
     asks_nothing,   // a unit without any resource could be had without end
+    still_holds,    // what the leaf holds has to be released first
     too_fine,       // the exact result has more bits than fraction_bits_max
   };
   Code code{};
