@@ -94,6 +94,7 @@ class Controller {
   void note_devices(const NodeInventory& inventory);
   std::optional<std::string> claimed_elsewhere(const NodeInventory& inventory) const;
   void refuse(const NodeId& node, SessionNo session, std::string why);
+  bool has_tasks(const NodeId& node) const;
   bool holds_tasks_of_another(const NodeInventory& inventory) const;
   void note_absence(Instant now);
   void hear_in_full(const AgentReported& input, Session& session);

@@ -18,12 +18,17 @@ constexpr const char* another_agents_tasks =
 
 }  // namespace
 
+// Of ours, or foreign.
+bool Controller::has_tasks(const NodeId& node) const {
+  return !state_.jobs_on(node).empty() || !state_.find(node)->foreign.empty();
+}
+
 // What another agent has claimed is on a disk that this one does not know.
 bool Controller::holds_tasks_of_another(const NodeInventory& inventory) const {
   const Node* node = state_.find(inventory.id);
   if (planted(Plant::lost_disk_not_noticed)) return false;
   return node != nullptr && node->inventory.agent_id != inventory.agent_id &&
-         !(state_.jobs_on(inventory.id).empty() && node->foreign.empty());
+         has_tasks(inventory.id);
 }
 
 // Why these devices cannot be this node's, if they cannot: each is where it was reported first, as
@@ -34,9 +39,7 @@ std::optional<std::string> Controller::claimed_elsewhere(const NodeInventory& in
     const auto place = device_places_.find(device.id);
     if (place == device_places_.end() || place->second == inventory.id) continue;
     const NodeId& other = place->second;
-    const Node& there = *state_.find(other);
-    const bool left = there.state == NodeState::unreachable && there.foreign.empty() &&
-                      state_.jobs_on(other).empty();
+    const bool left = state_.find(other)->state == NodeState::unreachable && !has_tasks(other);
     if (!left) return "device " + device.id.uuid + " is that of node " + other.name;
   }
   return std::nullopt;

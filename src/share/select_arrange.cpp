@@ -27,15 +27,6 @@ Usage charged(const Usage& usage, HalfLife half_life, std::int64_t at_us, Charge
   return release(usage, half_life, at_us, {now - target.thousandths});
 }
 
-ShareError outside_lambda(std::int64_t lambda) {
-  using Code = ShareError::Code;
-  return {.code = lambda < 0 ? Code::below_zero : Code::above_limit,
-          .node = std::nullopt,
-          .field = "lambda_thousandths",
-          .value = lambda,
-          .limit = lambda < 0 ? 0 : 1000};
-}
-
 Scale scale_for(const Cluster& cluster, const Terms& terms) {
   Scale scale{.resources = cluster.resources,
               .surplus = cluster.surplus,
@@ -59,7 +50,7 @@ Result<Done, ShareError> Selector::may_arrange(const Cluster& cluster, const Ter
   using Code = ShareError::Code;
   TRY(valid, validate(cluster));
   if (terms.lambda_thousandths < 0 || terms.lambda_thousandths > 1000) {
-    return outside_lambda(terms.lambda_thousandths);
+    return outside(std::nullopt, "lambda_thousandths", terms.lambda_thousandths, 1000);
   }
   if (cluster.resources.size() < scale_.resources.size()) {
     return ShareError{.code = Code::wrong_length,

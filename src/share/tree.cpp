@@ -23,12 +23,7 @@ struct Measured {
 
 Verdict within(std::optional<NodeId> node, const Measured& measured) {
   if (measured.value >= 0 && measured.value <= measured.limit) return Done{};
-  const bool below = measured.value < 0;
-  return ShareError{.code = below ? Code::below_zero : Code::above_limit,
-                    .node = node,
-                    .field = measured.field,
-                    .value = measured.value,
-                    .limit = below ? 0 : measured.limit};
+  return outside(node, measured.field, measured.value, measured.limit);
 }
 
 std::string indexed(const std::string& field, std::size_t index) {
@@ -121,6 +116,16 @@ std::string named(const ShareError& error) {
 }
 
 }  // namespace
+
+ShareError outside(std::optional<NodeId> node, std::string field, std::int64_t value,
+                   std::int64_t limit) {
+  const bool below = value < 0;
+  return {.code = below ? Code::below_zero : Code::above_limit,
+          .node = node,
+          .field = std::move(field),
+          .value = value,
+          .limit = below ? 0 : limit};
+}
 
 std::string describe(const ShareError& error) {
   const std::string value = std::to_string(error.value);

@@ -97,6 +97,10 @@ struct ShareError {
   std::int64_t limit{};
 };
 
+// `value` is not within 0 … `limit`.
+ShareError outside(std::optional<NodeId> node, std::string field, std::int64_t value,
+                   std::int64_t limit);
+
 // "weight of node 7 is -1; it must be at least 0". For people; never compared.
 std::string describe(const ShareError& error);
 

@@ -8,15 +8,6 @@ namespace {
 // 80 bits for charges: amount_max times price_thousandths_max.
 constexpr Unsigned128 charge_max = Unsigned128{amount_max} * price_thousandths_max;
 
-ShareError outside(std::string field, std::int64_t value, std::int64_t limit) {
-  const bool above = value > limit;
-  return {.code = above ? ShareError::Code::above_limit : ShareError::Code::below_zero,
-          .node = std::nullopt,
-          .field = std::move(field),
-          .value = value,
-          .limit = above ? limit : 0};
-}
-
 Usage changed(const Usage& usage, HalfLife half_life, std::int64_t at_us, Charge held) {
   check(held.thousandths <= charge_max, "what is held fits in the largest fleet");
   return {.since_us = at_us, .then = read(usage, half_life, at_us), .held = held};
@@ -25,20 +16,21 @@ Usage changed(const Usage& usage, HalfLife half_life, std::int64_t at_us, Charge
 }  // namespace
 
 Result<HalfLife, ShareError> HalfLife::of_us(std::int64_t us) {
-  if (us > half_life_us_max) return outside("half_life_us", us, half_life_us_max);
+  if (us > half_life_us_max) return outside(std::nullopt, "half_life_us", us, half_life_us_max);
   if (us < half_life_us_min) {
-    ShareError error = outside("half_life_us", us, half_life_us_max);
-    error.code = ShareError::Code::below_limit;
-    error.limit = half_life_us_min;
-    return error;
+    return ShareError{.code = ShareError::Code::below_limit,
+                      .node = std::nullopt,
+                      .field = "half_life_us",
+                      .value = us,
+                      .limit = half_life_us_min};
   }
   return HalfLife(us);
 }
 
 Result<Charge, ShareError> charge_of(std::int64_t amount, std::int64_t price_thousandths) {
-  if (amount < 0 || amount > amount_max) return outside("amount", amount, amount_max);
+  if (amount < 0 || amount > amount_max) return outside(std::nullopt, "amount", amount, amount_max);
   if (price_thousandths < 0 || price_thousandths > price_thousandths_max) {
-    return outside("price_thousandths", price_thousandths, price_thousandths_max);
+    return outside(std::nullopt, "price_thousandths", price_thousandths, price_thousandths_max);
   }
   return Charge{static_cast<Unsigned128>(amount) * static_cast<Unsigned128>(price_thousandths)};
 }

@@ -147,11 +147,13 @@ void People::cancel(std::size_t wish) {
           Wish& done = wishes_.at(wish);
           // The store was put back to before it was submitted.
           const bool gone = std::holds_alternative<NoSuchJob>(answer) && world_.put_back > 0;
-          if (gone && std::exchange(done.cancels, false)) --waiting_;
-          const auto* canceled = std::get_if<CancelAnswer>(&answer);
-          if (canceled == nullptr) return;
-          world_.checkers.promises.canceled(canceled->job, canceled->state);
-          world_.say(done.key.user, print(done.job) + " is " + std::string(print(canceled->state)));
+          if (const auto* canceled = std::get_if<CancelAnswer>(&answer)) {
+            world_.checkers.promises.canceled(canceled->job, canceled->state);
+            world_.say(done.key.user,
+                       print(done.job) + " is " + std::string(print(canceled->state)));
+          } else if (!gone) {
+            return;
+          }
           if (std::exchange(done.cancels, false)) --waiting_;
         });
   }

@@ -5,6 +5,7 @@
 #include "wire/convert.h"
 #include "wire/convert_part.h"
 #include "wire/spec.h"
+#include "wire/task_key.h"
 #include "wire/text.h"
 
 namespace keel {
@@ -35,9 +36,7 @@ Result<TaskReport, BadBytes> task_report_from(const pb::TaskReport& sent) {
 
 pb::TaskReport task_report_to_pb(const TaskReport& report) {
   pb::TaskReport sent;
-  sent.set_job(print(report.key.job));
-  sent.set_attempt(report.key.attempt.value);
-  sent.set_task(report.key.task);
+  set_task_key(sent, report.key);
   sent.set_token(report.token.value);
   sent.set_phase(to_pb(report.phase));
   const bool ended = report.phase == TaskPhase::ended || report.phase == TaskPhase::settled;
@@ -166,9 +165,7 @@ Result<Report, BadBytes> from_pb(const pb::Report& sent) {
 pb::ServerMessage to_pb(const Duty& duty, Epoch epoch, ReportNo answers, const JobSpec* spec) {
   pb::ServerMessage sent;
   pb::TaskRef ref;
-  ref.set_job(print(duty.key.job));
-  ref.set_attempt(duty.key.attempt.value);
-  ref.set_task(duty.key.task);
+  set_task_key(ref, duty.key);
   ref.set_token(duty.token.value);
   ref.set_answers(answers.value);
   ref.set_epoch(epoch.value);

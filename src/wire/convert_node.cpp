@@ -2,6 +2,7 @@
 
 #include "wire/convert.h"
 #include "wire/convert_part.h"
+#include "wire/task_key.h"
 #include "wire/text.h"
 
 namespace keel {
@@ -78,9 +79,7 @@ Result<NodeInventory, BadBytes> from_pb(const pb::NodeInventory& sent) {
 
 pb::ForeignTask foreign_to_pb(const ForeignTask& task) {
   pb::ForeignTask sent;
-  sent.set_job(print(task.key.job));
-  sent.set_attempt(task.key.attempt.value);
-  sent.set_task(task.key.task);
+  set_task_key(sent, task.key);
   sent.set_token(task.token.value);
   return sent;
 }

@@ -4,6 +4,7 @@
 #include "adapters/front/bounds.h"
 #include "adapters/front/front.h"
 #include "wire/convert.h"
+#include "wire/task_key.h"
 
 namespace keel {
 namespace {
@@ -194,9 +195,7 @@ void Front::list_nodes(const Caller& caller, const pb::ListNodesRequest& request
       if (holding == held.end()) continue;
       pb::Holding& shown = *view.add_held();
       shown.set_device(device.id.uuid);
-      shown.set_job(print(holding->second->key.job));
-      shown.set_attempt(holding->second->key.attempt.value);
-      shown.set_task(holding->second->key.task);
+      set_task_key(shown, holding->second->key);
       shown.set_token(holding->second->token.value);
     }
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "wire/convert.h"
+#include "wire/task_key.h"
 
 namespace keel {
 
@@ -152,9 +153,7 @@ void AgentSessions::read_log(const NodeId& node, const LogQuestion& question, An
       questions_.emplace(request, Question{session->second, std::move(answered), deadline});
       pb::ReadTaskLog& sent = *message.mutable_read_log();
       sent.set_request(request);
-      sent.set_job(print(question.key.job));
-      sent.set_attempt(question.key.attempt.value);
-      sent.set_task(question.key.task);
+      set_task_key(sent, question.key);
       sent.set_offset(question.offset);
       sent.set_limit(question.limit);
       sent.set_wait_ms(static_cast<std::int32_t>(question.wait.us / 1000));

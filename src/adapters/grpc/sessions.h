@@ -46,7 +46,7 @@ class AgentSessions final : public Agents, public AgentLogs {
   // A node has one session. A new connection of the same agent ends the one before, which may be
   // dead without anybody having noticed. Another agent is turned away while the first is there.
   Result<SessionNo, std::string> connect(NodeInventory inventory, std::shared_ptr<AgentLine> line,
-                                         FencingToken newest_token = {});
+                                         FencingToken newest_token);
   bool report(SessionNo session, Report report);
   bool log_answer(SessionNo session, const pb::LogAnswer& answer);
   void gone(SessionNo session);  // idempotent

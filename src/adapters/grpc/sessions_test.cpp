@@ -28,7 +28,7 @@ struct World {
     return {NodeId{name}, agent, "boot", "10.0.0.1", {8000}, gibibytes(64), {}, {}};
   }
   SessionNo connect(const std::string& name, std::shared_ptr<NotedLine> on) {
-    return sessions.connect(inventory(name), std::move(on)).value_or(SessionNo{});
+    return sessions.connect(inventory(name), std::move(on), {}).value_or(SessionNo{});
   }
   std::vector<Input> inputs() { return inbox.take(100, clock.now()); }
 };
@@ -60,13 +60,13 @@ TEST(AgentSessions, a_second_connection_of_a_node_ends_the_first) {
 TEST(AgentSessions, another_agent_is_turned_away_as_long_as_the_first_is_there) {
   World world;
   const SessionNo first = world.connect("n", world.line);
-  const auto other = world.sessions.connect(world.inventory("n", "b"), world.line);
+  const auto other = world.sessions.connect(world.inventory("n", "b"), world.line, {});
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error(), "another agent is connected as node n");
   EXPECT_TRUE(world.sessions.report(first, report(1))) << "nobody is disturbed";
   EXPECT_EQ(world.line->closed, "");
   world.sessions.gone(first);
-  EXPECT_TRUE(world.sessions.connect(world.inventory("n", "b"), world.line));
+  EXPECT_TRUE(world.sessions.connect(world.inventory("n", "b"), world.line, {}));
 }
 
 TEST(AgentSessions, a_session_that_the_turn_refuses_is_closed_and_says_why) {
@@ -168,7 +168,7 @@ TEST(AgentSessions, closing_ends_every_session_and_takes_no_new_one) {
   world.sessions.close();
   EXPECT_NE(world.line->closed, "");
   EXPECT_EQ(world.answers, std::vector{not_connected});
-  EXPECT_FALSE(world.sessions.connect(world.inventory("m"), world.line));
+  EXPECT_FALSE(world.sessions.connect(world.inventory("m"), world.line, {}));
 }
 
 }  // namespace

@@ -29,6 +29,14 @@ void await_output(Host& host, const std::string& text) {
   EXPECT_TRUE(eventually([&] { return host.output().find(text) != std::string::npos; }));
 }
 
+// A main process and one that has left it run. Gives the argument that both have.
+std::string start_with_one_that_stays(Host& host) {
+  const std::string word = unique_word();
+  host.start(host.order(stubborn(word) + "echo ready; exec sleep " + word));
+  await_output(host, "ready");
+  return word;
+}
+
 TEST(Ending, a_stop_is_noticed_and_its_cause_recorded) {
   Host host;
   host.start(
@@ -271,9 +279,7 @@ TEST(Ending, a_killed_shim_takes_its_task_along_and_the_end_is_lost) {
   for (const Host::Options& options : {Host::Options{}, no_groups}) {
     SCOPED_TRACE(options.cgroup_root);
     Host host(options);
-    const std::string word = unique_word();
-    host.start(host.order(stubborn(word) + "echo ready; exec sleep " + word));
-    await_output(host, "ready");
+    const std::string word = start_with_one_that_stays(host);
     await_running(host);
     ASSERT_TRUE(eventually([&] { return anybody_runs(word); }));
     host.kill_shim_and_guard();
@@ -300,9 +306,7 @@ TEST(Ending, all_that_a_killed_shim_left_ends_even_if_nobody_looks) {
   for (const Host::Options& options : {Host::Options{}, no_groups}) {
     SCOPED_TRACE(options.cgroup_root);
     Host host(options);
-    const std::string word = unique_word();
-    host.start(host.order(stubborn(word) + "echo ready; exec sleep " + word));
-    await_output(host, "ready");
+    const std::string word = start_with_one_that_stays(host);
     const Identity shim = host.shim();
     const Identity guard = host.guard();
     ::kill(shim.pid, SIGKILL);
@@ -341,9 +345,7 @@ TEST(Ending, a_task_of_an_earlier_boot_is_lost) {
 
 TEST(Ending, a_shim_file_that_cannot_be_read_is_no_proof_of_a_restart) {
   Host host;
-  const std::string word = unique_word();
-  host.start(host.order(stubborn(word) + "echo ready; exec sleep " + word));
-  await_output(host, "ready");
+  const std::string word = start_with_one_that_stays(host);
   await_running(host);
   const Identity shim = host.shim();
   signal_one(host.guard(), SIGKILL);  // else it ends what is left
@@ -375,9 +377,7 @@ TEST(Ending, a_process_whose_first_thread_has_ended_still_lives) {
 
 TEST(Ending, an_unclean_end_whose_shim_died_is_cleaned_up_by_the_agent) {
   Host host;
-  const std::string word = unique_word();
-  host.start(host.order(stubborn(word) + "echo ready; exec sleep " + word));
-  await_output(host, "ready");
+  const std::string word = start_with_one_that_stays(host);
   v1::ExitRecord record;
   record.mutable_exit()->set_kind(v1::EXITED);
   record.mutable_exit()->set_code(3);
