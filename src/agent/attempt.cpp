@@ -98,7 +98,8 @@ std::vector<AgentAction> AgentCore::told(const Duty& duty, ReportNo answers, con
     check(spec != nullptr, "a PREPARE brings its spec");
     // Said again, it needs no answer: what has changed is reported anyhow, and an answer to each
     // repetition would be answered by one more.
-    if (claim == nullptr && !was_released_since(duty.key, answers)) {
+    const bool is_old = order->devices.empty() && was_released_since(duty.key, answers);
+    if (claim == nullptr && !is_old) {
       prepare(duty, *order, *sent + order->claim_for, *spec, now, actions);
     }
     if (planted(Plant::answer_to_each_repetition)) report_changed_ = true;

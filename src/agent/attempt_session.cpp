@@ -104,8 +104,8 @@ FencingToken AgentCore::newest_token() const {
   return newest;
 }
 
-// A PREPARE that was on its way when its attempt was released comes too late. Tokens tell that of
-// devices; a task without any has no other mark.
+// A PREPARE that was on its way when its attempt was released comes too late. Where it names
+// devices their tokens tell, and it is refused on record; a task without any has no other mark.
 bool AgentCore::was_released_since(const TaskKey& key, ReportNo report) const {
   const auto released = released_.find(key);
   return released != released_.end() && report <= released->second;

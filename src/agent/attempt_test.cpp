@@ -88,6 +88,16 @@ TEST(Attempt, a_prepare_from_before_its_release_begins_nothing) {
       << "an answer to that is meant";
 }
 
+TEST(Attempt, a_prepare_with_devices_from_before_its_release_is_refused_on_record) {
+  Host host;
+  host.prepare(key, 5, g0);
+  host.core.prepared(key, Done{});
+  host.tell(key, 5, Stop{StopCause::canceled});
+  EXPECT_EQ(names(host.tell(key, 5, Release{})), "release erase");
+  EXPECT_EQ(names(host.prepare(key, 5, g0)), "write");
+  EXPECT_EQ(host.claim(key).phase, TaskPhase::refused);
+}
+
 TEST(Attempt, of_an_agent_that_died_between_claim_and_floor_still_refuses_what_is_older) {
   Host host;
   host.prepare(key, 5, g0);

@@ -49,6 +49,15 @@ TEST(DeviceChecker, sees_two_tasks_on_a_device_an_old_token_and_two_attempts) {
   EXPECT_EQ(broken([&] { checker.began({other, {"n"}, {gpu}, {4}}); }), "I3");
 }
 
+TEST(DeviceChecker, sees_a_claim_with_an_old_token) {
+  DeviceChecker checker;
+  checker.claimed({first, {"n"}, {gpu}, {5}});
+  EXPECT_EQ(broken([&] { checker.claimed({other, {"n"}, {gpu}, {6}}); }), "");
+  EXPECT_EQ(broken([&] { checker.claimed({again, {"n"}, {gpu}, {4}}); }), "I3");
+  EXPECT_EQ(broken([&] { checker.claimed({again, {"n"}, {gpu}, {6}}); }), "I3");
+  EXPECT_EQ(broken([&] { checker.claimed({again, {"n"}, {DeviceId{"another"}}, {4}}); }), "");
+}
+
 TEST(DeviceChecker, sees_a_device_that_is_given_away_while_it_is_used) {
   const Batch lost{.events = {{{1},
                                Instant{1},

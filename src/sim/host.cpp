@@ -271,7 +271,11 @@ Result<Claims::Kept, std::string> Host::load() {
 }
 
 Result<Done, std::string> Host::write(const Claim& claim) {
-  return write_down([&] { disk_.claims[claim.key] = claim; });
+  return write_down([&] {
+    const bool fresh = disk_.claims.insert_or_assign(claim.key, claim).second;
+    if (!fresh || claim.phase != TaskPhase::preparing) return;
+    world_.checkers.claimed({claim.key, node_, claim.order.devices, claim.token});
+  });
 }
 
 Result<Done, std::string> Host::write_floors(const std::map<DeviceId, FencingToken>& floors) {

@@ -25,6 +25,7 @@ struct Checkers {
     promises = promised;
     devices.put_back(rows);
   }
+  void claimed(const Run& run) { devices.claimed(run); }
   void began(const Run& run) { devices.began(run); }
   void main_ended(const TaskKey& key, const Exit& exit) { jobs.program_ended(key, exit); }
   void ended(const TaskKey& key) { devices.ended(key); }

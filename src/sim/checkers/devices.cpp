@@ -43,6 +43,16 @@ void DeviceChecker::put_back(const ModelRows& rows) {
   for (const auto& [device, holding] : rows.holdings) held_[device] = holding.key;
 }
 
+void DeviceChecker::claimed(const Run& run) {
+  for (const DeviceId& device : run.devices) {
+    FencingToken& newest = newest_claimed_[device];
+    expect(run.token > newest, "I3",
+           print(run.key) + " claims " + device.uuid + " with token " +
+               std::to_string(run.token.value) + " after " + std::to_string(newest.value));
+    newest = run.token;
+  }
+}
+
 void DeviceChecker::began(const Run& run) {
   for (const DeviceId& device : run.devices) {
     const auto used = used_.find(device);
