@@ -80,9 +80,13 @@ struct Loaded {
   bool settling{};                  // a batch that `settles` has not come since mark_restored()
 };
 
-// Where mark_restored() goes: beyond all that can have been given after the copy by those who began
-// at the same number, at 2^30 tokens and 2^10 epochs a second; and beyond where an earlier marking
-// of the same copy went. At least so far, whatever the clock says.
+// Where mark_restored() goes. Nobody gives 2^30 tokens or 2^10 epochs in a second, and a new store
+// begins at 0: whatever was given until a moment is below that moment, counted in those units. So
+// the moment is beyond all that was given after the copy was made, and beyond where any earlier
+// marking went. It goes no further, because what is given ahead of the clock can be given again: by
+// the same copy, put back once more.
+// Where the clock is not even beyond what the copy has, the clock is wrong, or it was. Then the
+// marking goes so far, and by its microseconds further each time.
 inline constexpr std::uint64_t tokens_skipped = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t epochs_skipped = std::uint64_t{1} << 20;
 struct Skipped {
@@ -90,11 +94,14 @@ struct Skipped {
   FencingToken last_token;
 };
 inline Skipped skip(Epoch epoch, FencingToken last_token, Instant wall) {
-  constexpr std::int64_t seconds_max = std::int64_t{1} << 32;  // the year 2106
-  const std::int64_t whole = std::clamp<std::int64_t>(wall.us / 1'000'000, 0, seconds_max);
-  const auto passed = static_cast<std::uint64_t>(whole);
-  return {{std::max(epoch.value, passed << 10) + epochs_skipped},
-          {std::max(last_token.value, passed << 30) + tokens_skipped}};
+  constexpr std::int64_t wall_max = (std::int64_t{1} << 32) * 1'000'000;  // the year 2106
+  const auto passed = static_cast<std::uint64_t>(std::clamp<std::int64_t>(wall.us, 0, wall_max));
+  const std::uint64_t whole = passed / 1'000'000;
+  const std::uint64_t part = passed % 1'000'000;
+  Skipped to{{(whole << 10) + part / 1000}, {(whole << 30) + (part << 10)}};
+  if (to.epoch <= epoch) to.epoch = {epoch.value + epochs_skipped + passed / 1000};
+  if (to.last_token <= last_token) to.last_token = {last_token.value + tokens_skipped + passed};
+  return to;
 }
 
 // True where a restart has to know the job: it is not terminal, or one of its tasks is not settled.

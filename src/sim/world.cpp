@@ -98,21 +98,26 @@ void World::look_after_planes() {
   agenda.after(look_after_every, [this] { look_after_planes(); });
 }
 
-// Somebody copies the store now and then; and somebody puts the copy back, with all keelds ended,
-// and says so.
+// Somebody copies the store now and then; and somebody puts a copy back, mostly the newest, with all
+// keelds ended, and says so.
 void World::look_after_store() {
   if (!faults.has(Fault::store_put_back)) return;
   const bool reserved = std::ranges::any_of(
       rows->jobs, [](const auto& one) { return one.second.state == JobState::reserved; });
-  if (chance.one_in(reserved ? 10 : 200)) copy_.emplace(*rows, checkers.jobs, checkers.promises);
+  if (chance.one_in(reserved ? 10 : 200)) {
+    if (copy_ && (!older_copy_ || chance.one_in(10))) older_copy_ = std::move(copy_);
+    copy_ = std::make_unique<Copy>(*rows, checkers.jobs, checkers.promises);
+  }
   if (!copy_ || !faults.strikes(Fault::store_put_back)) return;
   for (const auto& plane : planes) plane->kill();
+  const bool older = older_copy_ && chance.one_in(4);
+  const Copy& copy = older ? *older_copy_ : *copy_;
   ++put_back;
-  say("world", "the store is put back");
-  static_cast<ModelContents&>(*rows) = copy_->rows;
+  say("world", older ? "the store is put back, from an older copy" : "the store is put back");
+  static_cast<ModelContents&>(*rows) = copy.rows;
   const Instant wall = agenda.now() + hours(24 * 365 * 50);
   check(ModelStore(rows).mark_restored(wall).has_value(), "the obvious store can be marked");
-  checkers.put_back(copy_->jobs, copy_->promises, *rows);
+  checkers.put_back(copy.jobs, copy.promises, *rows);
 }
 
 void World::play(Instant end) {

@@ -83,7 +83,8 @@ class World {
     JobChecker jobs;
     PromiseChecker promises;
   };
-  std::optional<Copy> copy_;
+  std::unique_ptr<Copy> copy_;
+  std::unique_ptr<Copy> older_copy_;
   std::optional<Random> cache_chance_;  // of its own, so that all else stays as it was
   void look_after_planes();
   void look_after_store();
