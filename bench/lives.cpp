@@ -128,21 +128,44 @@ Result<Done, StoreError> Lives::play(std::uint64_t jobs) {
     TRY(submitted, store(ids));
     reserve(ids);
     TRY(reserved, store(ids));
-    // What the agent reports, each in a turn of its own.
-    const Exit exit{ExitKind::exited, 0, StopCause::none, false, true, {}};
-    for (int report = 0; report < 4; ++report) {
-      std::ranges::shuffle(ids, random_);
-      for (const JobId& job : ids) {
-        const FencingToken token = state_.find(job)->token;
-        const JobEvent heard[] = {TaskPrepared{token, 0}, TaskStarted{token, 0},
-                                  TaskEnded{token, 0, exit}, TaskSettled{token, 0}};
-        record(job, heard[report]);
-        take_due_steps(job);
-      }
-      TRY(stored, store(ids));
-    }
-    for (const JobId& job : ids) check(state_.find(job) == nullptr, "every life is over");
+    TRY(ran, run(std::move(ids)));
   }
+  return Done{};
+}
+
+Result<Done, StoreError> Lives::play_in_vain() {
+  const Ids ids = submit(static_cast<std::uint32_t>(devices_.size()));
+  TRY(submitted, store(ids));
+  reserve(ids);
+  TRY(reserved, store(ids));
+  Ids canceled, waiting;
+  for (std::size_t i = 0; i < ids.size(); ++i) (i % 2 == 0 ? canceled : waiting).push_back(ids[i]);
+  for (const JobId& job : canceled) record(job, Canceled{});
+  TRY(ended, store(canceled));
+  now_ = now_ + policy_.claim_for;
+  for (const JobId& job : waiting) take_due_steps(job);
+  TRY(voided, store(waiting));
+  now_ = now_ + policy_.backoff_max;
+  reserve(waiting);
+  TRY(reserved_anew, store(waiting));
+  return run(waiting);
+}
+
+// What the agent reports, each in a turn of its own.
+Result<Done, StoreError> Lives::run(Ids jobs) {
+  const Exit exit{ExitKind::exited, 0, StopCause::none, false, true, {}};
+  for (int report = 0; report < 4; ++report) {
+    std::ranges::shuffle(jobs, random_);
+    for (const JobId& job : jobs) {
+      const FencingToken token = state_.find(job)->token;
+      const JobEvent heard[] = {TaskPrepared{token, 0}, TaskStarted{token, 0},
+                                TaskEnded{token, 0, exit}, TaskSettled{token, 0}};
+      record(job, heard[report]);
+      take_due_steps(job);
+    }
+    TRY(stored, store(jobs));
+  }
+  for (const JobId& job : jobs) check(state_.find(job) == nullptr, "every life is over");
   return Done{};
 }
 

@@ -29,6 +29,11 @@ class Lives {
   // Lets `jobs` more jobs live, `jobs_at_once` of them together. Gives the store's first refusal.
   Result<Done, StoreError> play(std::uint64_t jobs);
 
+  // Lets `jobs_at_once` more jobs live that are reserved in vain at first: every other one is
+  // canceled then; of the rest the reservation ends with its time, and they are reserved anew, the
+  // first of them on a device that another had.
+  Result<Done, StoreError> play_in_vain();
+
   // Plays on in a store that was opened anew.
   void go_on_in(Store& store) { store_ = &store; }
 
@@ -38,6 +43,7 @@ class Lives {
   void take_due_steps(const JobId& job);
   Ids submit(std::uint32_t count);
   void reserve(const Ids& jobs);
+  Result<Done, StoreError> run(Ids jobs);
   Result<Done, StoreError> store(const Ids& changed);
 
   Store* store_;

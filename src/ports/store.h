@@ -141,8 +141,10 @@ class Store {
   // epoch     the caller's. A store that has seen a higher one answers `fenced`, and so does one
   //           that never gave it (a store put back from an older copy).
   // after     the log position decided on. Any other current position answers `conflict`.
-  // batch     taking a held device, or freeing one that another token holds: `device_taken`.
-  //           Other broken promises answer `conflict`, and the detail says which: events not
+  // batch     taking a held device, or freeing one that another job or token holds:
+  //           `device_taken`. Taking one for a job that holds others under another token is a
+  //           second reservation of it, and answers `conflict`, as other broken promises do; the
+  //           detail says which: events not
   //           numbered from `after` on or going back in time; a Reserved event whose token is not
   //           above all earlier ones; a `last_token` that goes down; a stored job with another
   //           user, key, said or spec than before; a job without its spec, a holding or an event

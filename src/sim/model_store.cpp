@@ -98,10 +98,16 @@ Result<std::map<DeviceId, Holding>, StoreError> held_after(const ModelRows& rows
     if (change.taken) {
       if (holding != held.end()) return StoreError{device_taken, change.device.uuid};
       if (!is_stored(rows, batch, change.key.job)) return StoreError{conflict, "no such job"};
+      const bool holds_already = std::ranges::any_of(held, [&](const auto& one) {
+        return one.second.key.job == change.key.job && one.second.token != change.token;
+      });
+      if (holds_already) return StoreError{conflict, "the job holds under another token"};
       held[change.device] = {change.device, change.key, change.token};
     } else {
       if (holding == held.end()) return StoreError{conflict, "nobody holds it"};
-      if (holding->second.token != change.token) return StoreError{device_taken, "not its token"};
+      const bool own =
+          holding->second.token == change.token && holding->second.key.job == change.key.job;
+      if (!own) return StoreError{device_taken, "another's"};
       held.erase(holding);
     }
   }

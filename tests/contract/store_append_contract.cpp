@@ -124,11 +124,11 @@ TEST_P(StoreContract, no_text_is_special) {
 
 TEST_P(StoreContract, names_of_nodes_and_devices_are_matched_exactly) {
   const std::vector<std::string> names = {"a'; --", "1 OR 1", "%_?1:x", "Zoë 🚲", "A", "a", "aa"};
-  const Job job = append(submission_of(sample_job(10)));
   std::uint64_t token = 0;
   for (const std::string& name : names) {
     append(report_of(sample_node(name)));
-    append(reservation_of(job, {++token}, {name}));
+    const Job job = append(submission_of(sample_job(++token)));
+    append(reservation_of(job, {token}, {name}));
   }
   crash();
   const Contents now = contents();
@@ -278,6 +278,49 @@ TEST_P(StoreContract, a_device_twice_in_one_batch_is_taken) {
   EXPECT_EQ(refused(fitted(reservation_of(job, {7}, {"GPU-0", "GPU-0"}))), device_taken);
 }
 
+// KNOWN-FAULTS, B-E17: a reservation that is made again, because nobody heard that it was made.
+TEST_P(StoreContract, a_job_is_in_one_reservation_at_most) {
+  const Job job = append(submission_of(sample_job(10)));
+  const Job other = append(submission_of(sample_job(11)));
+  const Job reserved = append(reservation_of(job, {7}, {"GPU-0", "GPU-1"}));
+  const Batch once_more = reservation_of(job, {8}, {"GPU-2"});
+  EXPECT_EQ(refused(fitted(once_more)), conflict);
+  EXPECT_EQ(refused(fitted(reservation_of(reserved, {8}, {"GPU-2"}))), conflict) << "next attempt";
+
+  // Whatever the rows of the jobs say, and whoever wrote them.
+  Batch row_without_tasks = change_of(reserved, JobState::queued);
+  row_without_tasks.jobs[0].tasks.clear();
+  append(row_without_tasks);
+  EXPECT_EQ(refused(fitted(once_more)), conflict);
+  crash();
+  EXPECT_EQ(refused(fitted(once_more)), conflict);
+  const auto successor = place_->open();
+  epoch_ = successor->take_over().value();
+  EXPECT_EQ(successor->append(epoch_, seq_, fitted(once_more)).error().code, conflict);
+
+  append(reservation_of(other, {8}, {"GPU-2"}));
+  const Batch freed = settlement_of(reserved);
+  Batch freed_in_part = freed;
+  freed_in_part.holdings.pop_back();
+  const Batch anew = reservation_of(reserved, {9}, {"GPU-0"});
+  EXPECT_EQ(refused(fitted(joined(freed_in_part, anew))), conflict);
+  append(joined(freed, anew));
+  EXPECT_EQ(contents().holdings.size(), 2u);
+}
+
+TEST_P(StoreContract, a_reservation_that_another_store_made_or_ended_counts) {
+  const Job job = append(submission_of(sample_job(10)));
+  append(reservation_of(append(submission_of(sample_job(11))), {1}, {"GPU-9"}));
+  const auto other = place_->open();
+  epoch_ = other->take_over().value();
+  const Batch reservation = fitted(reservation_of(job, {7}, {"GPU-0"}));
+  seq_ = other->append(epoch_, seq_, reservation).value();
+  last_token_ = {7};
+  EXPECT_EQ(refused(fitted(reservation_of(job, {8}, {"GPU-1"}))), conflict);
+  seq_ = other->append(epoch_, seq_, fitted(settlement_of(job_after(reservation)))).value();
+  append(reservation_of(job, {8}, {"GPU-1"}));
+}
+
 TEST_P(StoreContract, devices_change_hands_in_the_order_of_the_batch) {
   const Job first = append(submission_of(sample_job(10)));
   const Job second = append(submission_of(sample_job(11)));
@@ -293,12 +336,15 @@ TEST_P(StoreContract, devices_change_hands_in_the_order_of_the_batch) {
   EXPECT_EQ(contents().holdings, std::vector{holding});
 }
 
-TEST_P(StoreContract, only_its_own_token_frees_a_device) {
+TEST_P(StoreContract, only_its_own_job_and_token_free_a_device) {
   const Job job = append(submission_of(sample_job(10)));
   const Job reserved = append(reservation_of(job, {7}, {"GPU-0"}));
   Batch freed = settlement_of(reserved);
   freed.holdings[0].token = {6};
   EXPECT_EQ(refused(fitted(freed)), device_taken);
+  const Job other = append(submission_of(sample_job(11)));
+  freed.holdings[0] = {{"GPU-0"}, false, {other.id, {1}, 0}, {7}};
+  EXPECT_EQ(refused(fitted(freed)), device_taken) << "another job's";
   append(settlement_of(reserved));
   EXPECT_EQ(refused(fitted(settlement_of(reserved))), conflict) << "nobody holds it any more";
 }

@@ -21,7 +21,7 @@ namespace {
 
 using Unsynced = FaultyDisk::Unsynced;
 
-constexpr Retention retention{60};  // five lives and a half
+constexpr Retention retention{60};  // of five lives, or a few less
 constexpr SqliteSettings settings{.retention = retention, .log_pages_max = 50};
 
 // In memory where that is possible: what is asked is what the bytes say, ten thousand times.
@@ -192,9 +192,10 @@ class Played final : public Store {
 CrashCount play_crashes(const CrashScript& script) {
   Played store(script);
   const Epoch epoch = store.take_over().value();
-  bench::Lives lives(store, epoch, bench::Specs::different, 1);
+  bench::Lives lives(store, epoch, bench::Specs::different, 2);
   while (store.count.transactions < script.transactions && !testing::Test::HasFailure()) {
     EXPECT_TRUE(lives.play(1));
+    EXPECT_TRUE(lives.play_in_vain());
   }
   return store.count;
 }

@@ -89,6 +89,7 @@ TEST_P(StoreContract, folding_the_log_from_any_kept_checkpoint_gives_the_rows) {
   bench::Lives lives(store, epoch_, bench::Specs::different, 5);
   for (std::uint64_t group = 0; group < 10; ++group) {
     ASSERT_TRUE(lives.play(3 + group % 3));
+    ASSERT_TRUE(lives.play_in_vain());
     const Loaded rows = store_->load().value();
     const Seq cut_to = cut_of(*records_);
     for (const Loaded& checkpoint : store.checkpoints) {

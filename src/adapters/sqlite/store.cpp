@@ -133,13 +133,15 @@ Result<Seq, StoreError> SqliteStore::append(Epoch epoch, Seq after, const Batch&
   TRY(jobs, write_jobs(*database_, batch, before.cut));
   TRY(nodes, write_nodes(*database_, batch.nodes));
   TRY(events, write_events(*database_, batch.events));
-  TRY(holdings, write_holdings(*database_, batch.holdings));
+  TRY(fresh, held_jobs_.refresh(*database_));
+  TRY(holdings, write_holdings(*database_, batch.holdings, held_jobs_));
   TRY(cut, cut_log(*database_, before.cut, behind.cut));
   TRY(position, write_position(*database_, behind));
   if (batch.settles) {
     TRY(settled, settle_lost(*database_));
   }
   TRY(committed, commit(transaction));
+  held_jobs_.keep();
   return behind.seq;
 }
 

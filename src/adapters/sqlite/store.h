@@ -6,6 +6,7 @@
 #include <string>
 
 #include "adapters/sqlite/database.h"
+#include "adapters/sqlite/held_jobs.h"
 #include "ports/store.h"
 
 namespace keel {
@@ -49,6 +50,7 @@ class SqliteStore final : public Store {
 
   std::unique_ptr<sqlite::Database> database_;
   const SqliteSettings settings_;
+  sqlite::HeldJobs held_jobs_;
 };
 
 }  // namespace keel

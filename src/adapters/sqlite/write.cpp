@@ -99,12 +99,15 @@ Result<bool, StoreError> is_held(Database& database, const DeviceId& device) {
 }
 
 Result<Done, StoreError> give_back(Database& database, const HoldingChange& change) {
-  Query query = database.query("DELETE FROM holdings WHERE device = ?1 AND token = ?2");
+  Query query =
+      database.query("DELETE FROM holdings WHERE device = ?1 AND token = ?2 AND job = ?3");
   query.bind(change.device.uuid).bind(static_cast<std::int64_t>(change.token.value));
+  query.bind(in_order(change.key.job.value));
   if (const auto done = query.next(); !done) return to_store_error(done.error());
   if (database.changes() > 0) return Done{};
   TRY(held, is_held(database, change.device));
-  if (held) return StoreError{device_taken, change.device.uuid + " is held by another token"};
+  if (held)
+    return StoreError{device_taken, change.device.uuid + " is held by another job or token"};
   return StoreError{conflict, change.device.uuid + " is freed, but nobody holds it"};
 }
 
@@ -181,9 +184,10 @@ Result<Done, StoreError> write_events(Database& database, const std::vector<Stor
 }
 
 Result<Done, StoreError> write_holdings(Database& database,
-                                        const std::vector<HoldingChange>& changes) {
+                                        const std::vector<HoldingChange>& changes, HeldJobs& held) {
   for (const HoldingChange& change : changes) {
     TRY(written, change.taken ? take(database, change) : give_back(database, change));
+    TRY(followed, held.follow(change));
   }
   return Done{};
 }

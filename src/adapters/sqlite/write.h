@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "adapters/sqlite/database.h"
+#include "adapters/sqlite/held_jobs.h"
 #include "ports/store.h"
 
 namespace keel::sqlite {
@@ -20,9 +21,9 @@ Result<Done, StoreError> write_jobs(Database& database, const Batch& batch, Seq 
 Result<Done, StoreError> write_nodes(Database& database, const std::vector<Node>& nodes);
 Result<Done, StoreError> write_events(Database& database, const std::vector<StoredEvent>& events);
 
-// Needs the jobs. In order; `device_taken` where the primary key says so.
+// Needs the jobs. In order; `device_taken` where the primary key says so. `held` is fresh.
 Result<Done, StoreError> write_holdings(Database& database,
-                                        const std::vector<HoldingChange>& changes);
+                                        const std::vector<HoldingChange>& changes, HeldJobs& held);
 
 Result<Done, StoreError> add_lost(Database& database, const LostTokens& lost);
 Result<Done, StoreError> settle_lost(Database& database);  // all of them
