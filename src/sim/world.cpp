@@ -98,8 +98,8 @@ void World::look_after_planes() {
   agenda.after(look_after_every, [this] { look_after_planes(); });
 }
 
-// Somebody copies the store now and then; and somebody puts a copy back, mostly the newest, with all
-// keelds ended, and says so.
+// Somebody copies the store now and then; and somebody puts a copy back, mostly the newest, with
+// all keelds ended, and says so.
 void World::look_after_store() {
   if (!faults.has(Fault::store_put_back)) return;
   const bool reserved = std::ranges::any_of(

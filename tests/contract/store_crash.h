@@ -23,9 +23,10 @@ struct CrashCount {
 
 // Plays whole lives of jobs into a SQLite store that moves and cuts its log often, from its
 // creation on: some succeed at once, some are canceled while they are reserved, and some are
-// reserved twice, as their time passes at first. Each image must open, hold what was acknowledged and at most the batch under way,
-// whole; hold each key with its job, each job with its spec and its events, each waiting job in the
-// line; and take that batch when it is sent again. Failures are GoogleTest's and name the step.
+// reserved twice, as their time passes at first. Each image must open, hold what was acknowledged
+// and at most the batch under way, whole; hold each key with its job, each job with its spec and
+// its events, each waiting job in the line; and take that batch when it is sent again. Failures are
+// GoogleTest's and name the step.
 CrashCount play_crashes(const CrashScript& script);
 
 }  // namespace keel
